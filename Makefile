@@ -46,11 +46,10 @@ else
 CAMPAIGN := $(BIN)
 READY := .venv/.compiled
 endif
-SOURCES := CMakeLists.txt pyproject.toml $(wildcard skeleton-src/*.hpp $(patsubst %,skeleton-src/%/*.hpp,collectives graphs patterns programs workloads) \
-             simulator/*.hpp simulator/*.cpp simulator/rules/*.hpp simulator/device/*.hpp simulator/device/*.cpp \
-             simulator/device/gpu/*.hpp simulator/device/gpu/*.cu \
-             simulator/pisces16/*.hpp simulator/pisces16/*.cpp \
-             simulator/topologies/*.hpp simulator/topologies/*.cpp simulator/bindings/*.hpp simulator/bindings/*.cpp)
+SCHEDULES := skeleton-src $(addprefix skeleton-src/,collectives graphs patterns programs workloads)
+SIMULATOR := simulator $(addprefix simulator/,bindings device device/gpu engine memory pisces16 placement rules statistics topologies)
+SOURCES := CMakeLists.txt pyproject.toml $(wildcard $(addsuffix /*.hpp,$(SCHEDULES) $(SIMULATOR)) \
+             $(addsuffix /*.c*,$(SCHEDULES) $(SIMULATOR)))
 
 # A virtual environment can't be moved: where the folder was, everything is set up anew.
 MOVED := $(shell [ ! -e .venv/.place ] || [ "$$(cat .venv/.place)" = "$$PWD" ] || echo moved)

@@ -18,9 +18,9 @@ from analysis import style
 from analysis.figures.panel import SOFT, Drawn, Panel, compose
 from tramontane.errors import InputError, refused_by_system
 from tramontane.study.catalogue import load_machine
-from tramontane.study.machines import Machine
-from tramontane.study.network import Links
-from tramontane.study.structure import MOST_LINKS, Structure, leaf_switches, rows, structure
+from tramontane.study.networks.machines import Machine
+from tramontane.study.networks.network import Links
+from tramontane.study.networks.structure import MOST_LINKS, Structure, leaf_switches, rows, structure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ import xarray as xr
 from analysis import style
 from analysis.spec import FigureSpec
 from analysis.table import series_name
-from tramontane.study.quantities import STEPS
+from tramontane.study.values.quantities import STEPS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -30,7 +30,7 @@ from analysis.spec import spec_of
 from tramontane.errors import InputError
 from tramontane.results import datasets
 from tramontane.study import list_experiments, load_experiment
-from tramontane.study.catalogue import REFERENCES
+from tramontane.study.reading.project import REFERENCES
 from tramontane.support import formatting
 from tramontane.support.layout import reproduce_command
 from tramontane.support.processes import end_with_parent

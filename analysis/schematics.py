@@ -17,7 +17,7 @@ import numpy as np
 
 from analysis import style
 from analysis.figures.panel import SOFT, Drawn, Panel, compose
-from tramontane.study.workloads import Allreduce, Halo, Transposition
+from tramontane.study.workloads.workloads import Allreduce, Halo, Transposition
 from tramontane.substrates.simulator import schedule
 from tramontane.support.processes import end_with_parent
 

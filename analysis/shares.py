@@ -24,7 +24,7 @@ from analysis.style import context, inches, save
 from tramontane.claims.curves import MACHINES
 from tramontane.claims.shares import PAWN
 from tramontane.errors import InputError
-from tramontane.study.reading import read_json
+from tramontane.study.reading.reading import read_json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,9 @@ from pathlib import Path
 import xarray as xr
 from pydantic import ValidationError
 
-from tramontane.study.figures import Drawing as FigureSpec
-from tramontane.study.layers import Origin
-from tramontane.study.messages import explain
+from tramontane.study.experiments.figures import Drawing as FigureSpec
+from tramontane.study.reading.layers import Origin
+from tramontane.study.reading.messages import explain
 
 __all__ = ["FigureSpec", "spec_of"]
 

@@ -15,7 +15,7 @@ import xarray as xr
 from analysis import facts, revisions
 from analysis.spec import FigureSpec
 from tramontane.results.revisions import MEMBER, REVISION, label, newest
-from tramontane.study.figures import Best
+from tramontane.study.experiments.figures import Best
 from tramontane.support import formatting
 
 #: Dimensions of an ensemble: members differ by seed and start jitter only, and are drawn as median and range.

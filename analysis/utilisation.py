@@ -34,8 +34,8 @@ from analysis.picture import (
 )
 from tramontane.results.timeline import WAITING
 from tramontane.study import load_point
-from tramontane.study.machines import Machine
-from tramontane.study.points import counts_each
+from tramontane.study.networks.machines import Machine
+from tramontane.study.points.points import counts_each
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

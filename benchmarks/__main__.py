@@ -23,7 +23,7 @@ from ruamel.yaml import YAML
 from benchmarks.measure import apart, gain, idle_rank_bytes, measure_apart, partition
 from benchmarks.paper import hours
 from tramontane.study import Point, load_point
-from tramontane.study.cost import estimate
+from tramontane.study.points.cost import estimate
 
 HERE = Path(__file__).parent
 EXPERIMENTS = HERE.parent / "configs" / "experiments"

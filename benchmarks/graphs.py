@@ -14,8 +14,8 @@ from pathlib import Path
 
 from benchmarks.measure import apart, measure
 from tramontane.study import Point, load_point
-from tramontane.study.graph_makers import of_machine, write
-from tramontane.study.graphs import pack
+from tramontane.study.networks.graph_makers import of_machine, write
+from tramontane.study.networks.graphs import pack
 from tramontane.substrates.simulator import as_simulated
 
 SAME = ("time_s", "hops", "messages")

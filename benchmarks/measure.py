@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from tramontane import _simulator
-from tramontane.study import pattern_makers
-from tramontane.study.points import Point
+from tramontane.study.patterns import pattern_makers
+from tramontane.study.points.points import Point
 from tramontane.substrates.simulator import as_simulated
 
 Result = TypeVar("Result")

@@ -1,4 +1,4 @@
-"""Fit the rates of `tramontane/study/rates.yaml` to points that a campaign has run, and say how good estimates are.
+"""Fit `tramontane/study/points/rates.yaml` to points that a campaign has run, and say how good estimates are.
 
 What counts is processor time: wall time says nothing where processes shared the cores. With `--again` some of the
 points are simulated again, each in a process of its own and one at a time, instead of taking the time from their
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import measure_apart
 from tramontane.study import Point
-from tramontane.study.cost import Cost, estimate, rates, slower_with_state
+from tramontane.study.points.cost import Cost, estimate, rates, slower_with_state
 
 SHARES = (np.linspace(0, 0.6, 7), np.linspace(0, 3, 7))
 """What a factor of ten more state may add, beyond each of the sizes in `rates.yaml`."""

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from tramontane import _simulator
-from tramontane.study import load_point, traces
+from tramontane.study import load_point
+from tramontane.study.traces import traces
 from tramontane.substrates.simulator import as_simulated, schedule
 from tramontane.support.tables import table
 

@@ -41,7 +41,7 @@ struct ParallelLinkCount {
 };
 
 struct Machine {
-    std::string topology;                ///< a name of families.hpp
+    std::string topology;                ///< a name of topologies/families.hpp
     std::vector<std::int64_t> geometry;  ///< the numbers of one of the family's shapes
     std::string table{};                 ///< a graph's: the path of its binary form; in a point the digest of that
     std::int64_t nodes_per_switch = 0;   ///< 0: not said

@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "allocation.hpp"
 #include "machine.hpp"
-#include "places.hpp"
+#include "placement/allocation.hpp"
+#include "placement/places.hpp"
 #include "random.hpp"
 #include "rules/events.hpp"
 #include "rules/routing.hpp"
 #include "schedule.hpp"
 #include "simulation.hpp"
-#include "topology.hpp"
+#include "topologies/topology.hpp"
 
 namespace tramontane {
 

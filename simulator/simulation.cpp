@@ -10,18 +10,18 @@
 #include <optional>
 #include <stdexcept>
 
-#include "engine.hpp"
-#include "fabric.hpp"
-#include "first_bins.hpp"
-#include "link_totals.hpp"
-#include "mailboxes.hpp"
-#include "node.hpp"
-#include "partition.hpp"
+#include "engine/engine.hpp"
+#include "engine/fabric.hpp"
+#include "engine/mailboxes.hpp"
+#include "engine/node.hpp"
+#include "engine/partition.hpp"
+#include "engine/thread_team.hpp"
 #include "pisces16/simulation.hpp"
 #include "rules/deadlock.hpp"
 #include "setting.hpp"
-#include "sums.hpp"
-#include "thread_team.hpp"
+#include "statistics/first_bins.hpp"
+#include "statistics/link_totals.hpp"
+#include "statistics/sums.hpp"
 
 namespace tramontane {
 namespace {

@@ -9,16 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include "allocation.hpp"
-#include "checkpoint.hpp"
 #include "delays.hpp"
-#include "link_use.hpp"
+#include "engine/steady.hpp"
 #include "machine.hpp"
+#include "memory/checkpoint.hpp"
 #include "noise.hpp"
-#include "places.hpp"
+#include "placement/allocation.hpp"
+#include "placement/places.hpp"
 #include "schedule.hpp"
-#include "steady.hpp"
-#include "waiting.hpp"
+#include "statistics/link_use.hpp"
+#include "statistics/waiting.hpp"
 
 namespace tramontane {
 

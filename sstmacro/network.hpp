@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "topology.hpp"
+#include "topologies/topology.hpp"
 
 namespace tramontane::sst {
 

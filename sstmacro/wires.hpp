@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "topology.hpp"
+#include "topologies/topology.hpp"
 
 namespace tramontane::sst {
 

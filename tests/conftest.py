@@ -18,7 +18,7 @@ from tests.waiting import PATIENCE, wait_for
 from tramontane.campaign.batch import run_batch
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.study import Point
-from tramontane.study.patterns import PROJECT
+from tramontane.study.patterns.patterns import PROJECT
 from tramontane.substrates.simulator import Simulator
 
 

@@ -27,7 +27,7 @@
 
 namespace tramontane::tracer {
 
-/// What a call may have done; `tramontane.study.mpi_traces` reads it.
+/// What a call may have done; `tramontane.study.traces.mpi_traces` reads it.
 enum class Did : std::uint8_t {
     send = 1,
     receive,

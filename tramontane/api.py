@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from tramontane.errors import InputError
 from tramontane.study import Point, find_root, load_point
-from tramontane.study.bounded_yaml import MOST_DEPTH
-from tramontane.study.layers import Layers, Origin
-from tramontane.study.loading import build_point, canonical_point
-from tramontane.study.project import working_folder
-from tramontane.study.reading import text_keys
+from tramontane.study.points.loading import build_point, canonical_point
+from tramontane.study.reading.bounded_yaml import MOST_DEPTH
+from tramontane.study.reading.layers import Layers, Origin
+from tramontane.study.reading.project import working_folder
+from tramontane.study.reading.reading import text_keys
 from tramontane.substrates import MOST_THREADS
 from tramontane.substrates.single import run_point
 from tramontane.support import host

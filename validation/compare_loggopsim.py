@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tramontane.errors import InputError
-from tramontane.study import patterns, traces
-from tramontane.study.points import Point
+from tramontane.study.patterns import patterns
+from tramontane.study.points.points import Point
+from tramontane.study.traces import traces
 from tramontane.substrates.simulator import Simulator, schedule
 
 ROOT = Path(__file__).parents[1]

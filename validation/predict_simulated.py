@@ -17,7 +17,7 @@ from tramontane.calibration.collectives.leaving_out import widest
 from tramontane.calibration.collectives.points import FEWER, PACKETS
 from tramontane.calibration.collectives.predicting import Prediction, interval_of, write_predictions
 from tramontane.calibration.collectives.presentation import as_text
-from tramontane.study.timed_collectives import Case
+from tramontane.study.systems.timed_collectives import Case
 
 ROOT = Path(__file__).parents[1]
 MEASURED = ROOT / "validation" / "measured" / "pico.csv"

@@ -16,8 +16,8 @@ from analysis.figures.panel import Panel
 from analysis.spec import FigureSpec
 from analysis.table import Table
 from tramontane.results.revisions import MEMBER
-from tramontane.study.machines import Machine
-from tramontane.study.quantities import SINGLE_LINKS
+from tramontane.study.networks.machines import Machine
+from tramontane.study.values.quantities import SINGLE_LINKS
 
 #: The dimension whose values are networks.
 MACHINE = "machine"

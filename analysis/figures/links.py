@@ -18,8 +18,8 @@ from analysis.figures.panel import SOFT, Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, figure_table
 from tramontane.results.revisions import MEMBER
-from tramontane.study.link_names import INJECTION
-from tramontane.study.quantities import LINKS, SINGLE_LINKS, WAITING_TIME
+from tramontane.study.networks.link_names import INJECTION
+from tramontane.study.values.quantities import LINKS, SINGLE_LINKS, WAITING_TIME
 from tramontane.support import formatting
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from analysis import facts
 from analysis.figures.panel import Drawn, Panel
 from analysis.spec import FigureSpec
 from analysis.table import Table, ranks_of
-from tramontane.study.kinds import Workload, canonical_workload
+from tramontane.study.workloads.kinds import Workload, canonical_workload
 from tramontane.substrates.simulator import schedule
 from tramontane.support import formatting
 

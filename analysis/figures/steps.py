@@ -18,7 +18,7 @@ from analysis.figures import scaling
 from analysis.figures.panel import Drawn, Panel
 from analysis.spec import FigureSpec
 from analysis.table import ALL, Table, figure_table
-from tramontane.study.quantities import STEPS
+from tramontane.study.values.quantities import STEPS
 from tramontane.support import formatting
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tramontane.claims import VERDICTS, Verdict, evaluate
-from tramontane.study.claims import CLAIMS
+from tramontane.study.experiments.claims import CLAIMS
 
 #: Signs beside the words, for readers who see no colours.
 SIGNS = dict(zip(VERDICTS, ("✓", "✗", "–", "○"), strict=True))

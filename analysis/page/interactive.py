@@ -19,7 +19,7 @@ from analysis.figures.scaling import axis_text
 from analysis.spec import spec_of
 from analysis.table import figure_table, y_unit
 from tramontane.results.revisions import newest_members
-from tramontane.study.figures import AGAINST_X
+from tramontane.study.experiments.figures import AGAINST_X
 
 #: Names of dashes in plotly by those of `series.yaml`, and of markers by matplotlib's.
 DASHES = {"solid": "solid", "dashed": "dash", "dotted": "dot", "dashdot": "dashdot"}

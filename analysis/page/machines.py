@@ -12,9 +12,9 @@ from markupsafe import Markup
 from analysis import facts, picture, style, svg
 from tramontane.errors import InputError
 from tramontane.results.manifest import common
-from tramontane.study.machines import Machine
-from tramontane.study.network import TOPOLOGIES
-from tramontane.study.structure import rows, structure
+from tramontane.study.networks.machines import Machine
+from tramontane.study.networks.network import TOPOLOGIES
+from tramontane.study.networks.structure import rows, structure
 
 #: What a table of a network says of quantities, as keys of a machine; experiments may sweep them.
 _QUANTITIES = ("link.bandwidth", "link.latency", "injection.bandwidth", "routing")

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from tramontane.claims import tables as computed
-from tramontane.study import claims
-from tramontane.study.catalogue import GRIDS, TABLE1, TABLE2, cached_yaml
-from tramontane.study.expressions import evaluate
-from tramontane.study.layers import Origin
+from tramontane.study.experiments import claims
+from tramontane.study.reading.layers import Origin
+from tramontane.study.reading.project import GRIDS, TABLE1, TABLE2
+from tramontane.study.reading.reading import cached_yaml
+from tramontane.study.values.expressions import evaluate
 from tramontane.support import formatting
 
 #: The statement of `configs/claims` that holds the numbers of Table 3.

@@ -16,7 +16,7 @@ from tramontane.claims import published_studies
 from tramontane.claims.share_tables import process_counts, sentences
 from tramontane.claims.uncertainty import is_of
 from tramontane.results import published
-from tramontane.study.studies import SAMPLES
+from tramontane.study.experiments.studies import SAMPLES
 from tramontane.support.layout import Layout
 
 CAPTIONS = {

@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "../families.hpp"
-#include "../folding.hpp"
 #include "../pisces16/network.hpp"
 #include "../rules/routing.hpp"
 #include "dict.hpp"
 #include "machine_dict.hpp"
+#include "placement/folding.hpp"
 #include "random.hpp"
 #include "simulation.hpp"
+#include "topologies/families.hpp"
 
 namespace nb = nanobind;
 

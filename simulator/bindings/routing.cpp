@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "../route_walk.hpp"
 #include "machine_dict.hpp"
 #include "simulation.hpp"
+#include "topologies/route_walk.hpp"
 
 namespace nb = nanobind;
 

@@ -10,8 +10,6 @@
 #include <limits>
 #include <utility>
 
-#include "allocation.hpp"
-#include "checkpoint.hpp"
 #include "delays.hpp"
 #include "device/agenda.hpp"
 #include "device/lane_state.hpp"
@@ -23,10 +21,11 @@
 #include "device/rounds.hpp"
 #include "device/sites.hpp"
 #include "device/tally.hpp"
-#include "first_bins.hpp"
-#include "node_store.hpp"
+#include "engine/node_store.hpp"
+#include "memory/checkpoint.hpp"
 #include "noise.hpp"
-#include "places.hpp"
+#include "placement/allocation.hpp"
+#include "placement/places.hpp"
 #include "rules/arbiter.hpp"
 #include "rules/channel.hpp"
 #include "rules/graph_records.hpp"
@@ -37,6 +36,7 @@
 #include "rules/switch.hpp"
 #include "rules/waiting.hpp"
 #include "setting.hpp"
+#include "statistics/first_bins.hpp"
 
 namespace tramontane::device {
 

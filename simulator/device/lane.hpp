@@ -23,7 +23,7 @@
 #include "device/link_bins.hpp"
 #include "device/records.hpp"
 #include "device/tally.hpp"
-#include "ledger.hpp"
+#include "engine/ledger.hpp"
 #include "rules/events.hpp"
 #include "rules/node.hpp"
 #include "rules/switch.hpp"

@@ -10,7 +10,7 @@
 
 #include "device/agenda.hpp"
 #include "device/records.hpp"
-#include "lines.hpp"
+#include "memory/lines.hpp"
 #include "rules/rule.hpp"
 
 namespace tramontane::device {

@@ -7,9 +7,9 @@
 
 #include "device/atomic.hpp"
 #include "device/memory.hpp"
-#include "link_use.hpp"
 #include "rules/link_meter.hpp"
 #include "rules/rule.hpp"
+#include "statistics/link_use.hpp"
 
 namespace tramontane::device {
 

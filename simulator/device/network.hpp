@@ -15,7 +15,7 @@
 #include "rules/rule.hpp"
 #include "topologies/all.hpp"
 #include "topologies/parallel_links.hpp"
-#include "topology.hpp"
+#include "topologies/topology.hpp"
 
 namespace tramontane::device {
 

@@ -14,7 +14,7 @@
 #include "device/common.hpp"
 #include "device/simulate.hpp"
 #include "device/worker.hpp"
-#include "thread_team.hpp"
+#include "engine/thread_team.hpp"
 
 namespace tramontane::device {
 

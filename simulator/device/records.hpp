@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint.hpp"
 #include "device/atomic.hpp"
 #include "device/memory.hpp"
-#include "lines.hpp"
+#include "memory/checkpoint.hpp"
+#include "memory/lines.hpp"
 #include "rules/rule.hpp"
 
 namespace tramontane::device {

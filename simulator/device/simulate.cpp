@@ -20,12 +20,12 @@
 #include "device/on_threads.hpp"
 #include "device/state.hpp"
 #include "device/worker.hpp"
-#include "first_bins.hpp"
-#include "link_totals.hpp"
 #include "rules/deadlock.hpp"
 #include "setting.hpp"
-#include "sums.hpp"
-#include "waiting.hpp"
+#include "statistics/first_bins.hpp"
+#include "statistics/link_totals.hpp"
+#include "statistics/sums.hpp"
+#include "statistics/waiting.hpp"
 
 namespace tramontane::device {
 namespace {

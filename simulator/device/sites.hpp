@@ -7,7 +7,7 @@
 #include "divisor.hpp"
 #include "rules/events.hpp"
 #include "rules/rule.hpp"
-#include "topology.hpp"
+#include "topologies/topology.hpp"
 
 namespace tramontane::device {
 

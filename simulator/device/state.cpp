@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "event_queue.hpp"
-#include "ledger.hpp"
+#include "engine/event_queue.hpp"
+#include "engine/ledger.hpp"
+#include "engine/steady.hpp"
+#include "engine/unpacking.hpp"
 #include "rules/link_meter.hpp"
-#include "steady.hpp"
-#include "unpacking.hpp"
 
 namespace tramontane::device {
 namespace {

@@ -7,14 +7,14 @@
 #include <span>
 #include <vector>
 
-#include "checkpoint.hpp"
 #include "delays.hpp"
 #include "device/common.hpp"
 #include "device/worker.hpp"
-#include "link_use.hpp"
+#include "memory/checkpoint.hpp"
 #include "schedule.hpp"
 #include "simulation.hpp"
-#include "sums.hpp"
+#include "statistics/link_use.hpp"
+#include "statistics/sums.hpp"
 
 namespace tramontane::device {
 

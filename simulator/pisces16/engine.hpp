@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "../machine.hpp"
-#include "../pool.hpp"
 #include "delays.hpp"
+#include "memory/pool.hpp"
 #include "ticks.hpp"
 
 namespace tramontane::pisces16 {

@@ -11,7 +11,7 @@
 #include <array>
 #include <cstdint>
 
-#include "lines.hpp"
+#include "memory/lines.hpp"
 #include "rules/rule.hpp"
 #include "ticks.hpp"
 

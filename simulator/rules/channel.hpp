@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "lines.hpp"
+#include "memory/lines.hpp"
 #include "rules/records.hpp"
 #include "rules/rule.hpp"
 #include "ticks.hpp"

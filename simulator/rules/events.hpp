@@ -7,8 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "lines.hpp"
-#include "places.hpp"
+#include "memory/lines.hpp"
+#include "placement/places.hpp"
 #include "rules/records.hpp"
 #include "rules/rule.hpp"
 #include "ticks.hpp"

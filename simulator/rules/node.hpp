@@ -10,8 +10,8 @@
 ///
 /// All ranks and NICs of a node are one logical process, because they share what changes without delay: its NICs, and
 /// its memory, through which messages between two ranks of the node pass. Usually there is one of each. A rank and a
-/// NIC have a record together, at their place (places.hpp); a node with fewer NICs than ranks leaves the others' parts
-/// idle.
+/// NIC have a record together, at their place (placement/places.hpp); a node with fewer NICs than ranks leaves the
+/// others' parts idle.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
-#include "allocation.hpp"
 #include "noise.hpp"
-#include "places.hpp"
+#include "placement/allocation.hpp"
+#include "placement/places.hpp"
 #include "random.hpp"
 #include "rules/events.hpp"
 #include "rules/graph_records.hpp"
@@ -32,7 +32,7 @@
 #include "rules/rule.hpp"
 #include "rules/waiting.hpp"
 #include "schedule.hpp"
-#include "topology.hpp"
+#include "topologies/topology.hpp"
 
 namespace tramontane {
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "links.hpp"
 #include "machine.hpp"
 #include "rules/costs.hpp"
 #include "rules/rule.hpp"
 #include "ticks.hpp"
-#include "topology.hpp"
+#include "topologies/links.hpp"
+#include "topologies/topology.hpp"
 
 namespace tramontane {
 

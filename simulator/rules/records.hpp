@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-#include "links.hpp"
 #include "random.hpp"
 #include "rules/routing.hpp"
 #include "rules/rule.hpp"
 #include "ticks.hpp"
+#include "topologies/links.hpp"
 
 namespace tramontane {
 

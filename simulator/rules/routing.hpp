@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "families.hpp"
 #include "rules/rule.hpp"
-#include "topology.hpp"
+#include "topologies/families.hpp"
+#include "topologies/topology.hpp"
 
 namespace tramontane {
 

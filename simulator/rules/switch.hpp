@@ -17,7 +17,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "links.hpp"
 #include "random.hpp"
 #include "rules/arbiter.hpp"
 #include "rules/channel.hpp"
@@ -27,7 +26,8 @@
 #include "rules/records.hpp"
 #include "rules/routing.hpp"
 #include "rules/rule.hpp"
-#include "topology.hpp"
+#include "topologies/links.hpp"
+#include "topologies/topology.hpp"
 
 namespace tramontane {
 

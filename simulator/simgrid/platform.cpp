@@ -30,10 +30,10 @@
 #include <vector>
 
 #include "../../skeleton-src/random.hpp"
-#include "../allocation.hpp"
-#include "../links.hpp"
 #include "../machine.hpp"
-#include "../topology.hpp"
+#include "placement/allocation.hpp"
+#include "topologies/links.hpp"
+#include "topologies/topology.hpp"
 
 namespace tramontane {
 namespace {

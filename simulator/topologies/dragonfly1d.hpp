@@ -9,7 +9,7 @@
 
 #include "dragonflies.hpp"
 #include "geometry.hpp"
-#include "table.hpp"
+#include "memory/table.hpp"
 
 namespace tramontane {
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "link_table.hpp"
-#include "pages.hpp"
+#include "memory/pages.hpp"
+#include "memory/table.hpp"
 #include "rules/rule.hpp"
-#include "table.hpp"
 
 namespace tramontane {
 

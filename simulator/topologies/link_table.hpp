@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "memory/table.hpp"
 #include "patterns/table.hpp"
 #include "rules/rule.hpp"
-#include "table.hpp"
 #include "topology.hpp"
 
 namespace tramontane {
@@ -31,7 +31,7 @@ inline constexpr std::uint16_t no_wire = 0xffff;
 ///
 /// In the file, in the order and byte order of memory: header, links, the nodes of each switch (none where
 /// `nodes_per_switch` says it), ports of nodes, bandwidth and latency of classes, their names, each with a 0 behind it.
-/// `tramontane.study.graphs` writes it and has checked what it says, so that here only its size is checked.
+/// `tramontane.study.networks.graphs` writes it and has checked what it says, so that here only its size is checked.
 class LinkTable {
 public:
     struct Header {

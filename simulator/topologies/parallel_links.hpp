@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "memory/table.hpp"
 #include "rules/rule.hpp"
-#include "table.hpp"
 #include "topology.hpp"
 
 namespace tramontane {

@@ -220,7 +220,7 @@ protected:
 /// send its tag, of each operation how many others it waits for, then the others that wait for it (where they begin, by
 /// operation; and all of them below), and the first send, receive and work of each rank and the number of all; and,
 /// where a rank has several processors, which of them does each operation, a byte each. `GraphBuilder` makes it; its
-/// digest, which is checked by `tramontane.study.patterns`, says that it is whole. Here its size is checked.
+/// digest, which is checked by `tramontane.study.patterns.patterns`, says that it is whole. Here its size is checked.
 class GraphTable : public GraphView {
 public:
     /// \throws std::invalid_argument if the file is no such table

@@ -50,8 +50,9 @@ private:
 /// Messages by step and source, and by step and target.
 ///
 /// In the file, in the order and byte order of memory: header, the first send of each (step, source) and their number,
-/// the first receive of each (step, target) and their number, sends, receives. `tramontane.study.pattern_tables` writes
-/// it; its digest, which is checked there, says that it is whole. Here its size is checked.
+/// the first receive of each (step, target) and their number, sends, receives.
+/// `tramontane.study.patterns.pattern_tables` writes it; its digest, which is checked there, says that it is whole.
+/// Here its size is checked.
 class PatternTable {
 public:
     struct Header {

@@ -12,7 +12,7 @@ from analysis.figures import FAMILIES, delays, draw, draw_together, numbers, pan
 from analysis.spec import spec_of
 from analysis.style import series_style
 from tramontane._simulator import schedule
-from tramontane.study.workloads import Halo
+from tramontane.study.workloads.workloads import Halo
 
 from .conftest import Factory
 from .drawn import legend, legend_texts, xs, ys

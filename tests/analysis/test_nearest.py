@@ -17,7 +17,7 @@ from tests.claims.data import dataset
 from tests.claims.test_matching import FOUND, ROOT, answer, tried
 from tramontane.claims import curves
 from tramontane.results import datasets
-from tramontane.study.experiments import DRAW
+from tramontane.study.experiments.experiments import DRAW
 
 
 def curve(factor: float, figure: str = "5b", **block: Any) -> xr.Dataset:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.picture import curve, draw, one_way, ring
-from tramontane.study.machines import Machine
+from tramontane.study.networks.machines import Machine
 
 
 def group(**keys: Any) -> list[Any]:

@@ -19,7 +19,7 @@ from tramontane.campaign.plan import Plan
 from tramontane.results.collate import collate_manifest
 from tramontane.results.datasets import write
 from tramontane.results.store import Store
-from tramontane.study.patterns import PROJECT
+from tramontane.study.patterns.patterns import PROJECT
 from tramontane.substrates.simulator import Simulator
 
 PATTERN = (
@@ -92,7 +92,7 @@ def test_tables_travel_in_archives_and_records_find_them(
 
 AGAIN = """
 import json, pathlib, sys
-from tramontane.study.loading import canonical_point
+from tramontane.study.points.loading import canonical_point
 from tramontane.substrates.simulator import Simulator
 known = json.loads(pathlib.Path(sys.argv[1]).read_text())
 again = Simulator().run(canonical_point(known["point"], sys.argv[1], "point"))

@@ -15,8 +15,8 @@ from tramontane.measurement import calibration
 from tramontane.measurement.reframe_report import CaseOutcome
 from tramontane.measurement.settings import Site
 from tramontane.study import Machine, Point, System, validate_file
-from tramontane.study.points import SystemChoice
-from tramontane.study.systems import Environment, Partition
+from tramontane.study.points.points import SystemChoice
+from tramontane.study.systems.systems import Environment, Partition
 from tramontane.substrates import get
 
 TRUTH = fit.Parameters(latency=400e-9, bandwidth=8e9, copies=20e9, send=150e-9, receive=90e-9, eager_limit=4096)

@@ -24,8 +24,8 @@ from tramontane.comparison.predictions import read_predictions
 from tramontane.errors import InputError
 from tramontane.results.datasets import write
 from tramontane.study import load_machine
-from tramontane.study.libraries import library_algorithms
-from tramontane.study.timed_collectives import Case
+from tramontane.study.systems.libraries import library_algorithms
+from tramontane.study.systems.timed_collectives import Case
 
 ROOT = Path(__file__).parents[2]
 MACHINE = "marenostrum5"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tramontane.campaign.packing import PER_CORE, SMALLEST, SMALLEST_ON_GPU, Job, number_of_batches, pack, pack_all
-from tramontane.study.points import Point
+from tramontane.study.points.points import Point
 
 POINT = Point.model_validate(
     {

@@ -9,7 +9,7 @@ import pytest
 from tramontane.campaign.packing import Job
 from tramontane.campaign.progress import LiveProgress, PlainProgress, Tally, progress
 from tramontane.results.store import Store
-from tramontane.study.points import Point
+from tramontane.study.points.points import Point
 
 POINT = Point.model_validate(
     {

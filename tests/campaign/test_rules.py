@@ -15,7 +15,7 @@ from tramontane.campaign import slurm
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.campaign.rules import Rules, Step, figure_outputs, sheet_outputs, study_outputs
 from tramontane.campaign.slurm import limits
-from tramontane.study.cost import rates
+from tramontane.study.points.cost import rates
 from tramontane.substrates import devices
 from tramontane.support.layout import CODE, SCHEMATICS_OF, Layout
 
@@ -287,7 +287,7 @@ def test_a_change_of_code_remakes_what_it_made_and_nothing_else(
     drawn, report = {"tiny.svg", "fig03.svg"}, {"report.html"}
     for name in ("results/collate.py", "results/manifest.py", "results/store.py", "results/published.py"):
         assert remade(f"tramontane/{name}") - report == {"tiny.nc"}, name
-    for name in ("study/points.py", "study/workloads.py", "study/network.py"):
+    for name in ("study/points/points.py", "study/workloads/workloads.py", "study/networks/network.py"):
         assert remade(f"tramontane/{name}") == {"tiny.nc"} | drawn | report, name
     for name in ("analysis/spec.py", "tramontane/support/formatting.py", "skeleton-src/schedule.hpp"):
         assert remade(name) == drawn | report, name

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tramontane.claims import arithmetic, tables
-from tramontane.study import claims
-from tramontane.study.claims import statements
-from tramontane.study.workloads import Transposition
+from tramontane.study.experiments import claims
+from tramontane.study.experiments.claims import statements
+from tramontane.study.workloads.workloads import Transposition
 from tramontane.substrates.simulator import schedule
 
 GAINS = ("dynamics", "dynamics waiting", "physics", "physics waiting")

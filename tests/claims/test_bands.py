@@ -7,7 +7,7 @@ import pytest
 
 from tramontane.claims.bands import band
 from tramontane.claims.outcome import Lacking
-from tramontane.study.claims import load_judgement
+from tramontane.study.experiments.claims import load_judgement
 
 from .data import COUNTS, dataset
 

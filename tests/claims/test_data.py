@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tramontane.study import SCALES, claims, load_experiment
-from tramontane.study.claims import statements
-from tramontane.study.expansion import swept
+from tramontane.study import SCALES, load_experiment
+from tramontane.study.experiments import claims
+from tramontane.study.experiments.claims import statements
+from tramontane.study.experiments.expansion import swept
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = {name: claim for name, (_, claim) in statements(ROOT)}

@@ -15,7 +15,7 @@ from tramontane.claims.uncertainty import Answer, _near, as_data, best
 from tramontane.claims.waves import near
 from tramontane.errors import InputError
 from tramontane.study import load_machine, validate_file
-from tramontane.study.studies import load_study
+from tramontane.study.experiments.studies import load_study
 
 ROOT = Path(__file__).parents[2]
 STUDY = load_study("zheng2018", ROOT)

@@ -14,7 +14,7 @@ from tramontane.claims.uncertainty import Answer, as_data
 from tramontane.cli import app
 from tramontane.errors import InputError
 from tramontane.results.published import STUDIES
-from tramontane.study.claims import list_claims, load_claims
+from tramontane.study.experiments.claims import list_claims, load_claims
 
 from .test_matching import FOUND, answer, tried
 

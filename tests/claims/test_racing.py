@@ -9,7 +9,7 @@ import pytest
 from tramontane.claims.draws import Drawn, Tried, whole
 from tramontane.claims.evaluation import outcomes
 from tramontane.claims.racing import ended, may_end_early
-from tramontane.study.claims import Claim, load_judgement
+from tramontane.study.experiments.claims import Claim, load_judgement
 
 from .data import dataset
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tramontane.claims.screening import effects, without_influence
-from tramontane.study.sampling import Parameter, in_unit_cube
+from tramontane.study.sampling.sampling import Parameter, in_unit_cube
 
 NAMES = ["a", "b", "c", "d"]
 KNOWN = {name: Parameter.model_validate({"range": [0.0, 1.0]}) for name in NAMES}

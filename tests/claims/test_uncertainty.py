@@ -20,9 +20,9 @@ from tramontane.claims.shares import influence, nearest_turn, shares, wilson
 from tramontane.claims.uncertainty import about, spell
 from tramontane.errors import InputError
 from tramontane.study import expand
-from tramontane.study.expansion import ExpandedPoint
-from tramontane.study.plausible import Unstated
-from tramontane.study.studies import load_study, read_study
+from tramontane.study.experiments.expansion import ExpandedPoint
+from tramontane.study.experiments.studies import load_study, read_study
+from tramontane.study.sampling.plausible import Unstated
 
 ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(3)

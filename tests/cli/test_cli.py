@@ -569,7 +569,8 @@ def test_a_limit_on_addresses_is_no_obstacle(here: Path) -> None:
 def test_the_shipped_configuration_is_valid_and_nothing_is_looked_at_twice(
     tramontane: Callable[..., Answer], monkeypatch: Any
 ) -> None:
-    from tramontane.study import bounded_yaml, loading
+    from tramontane.study.points import loading
+    from tramontane.study.reading import bounded_yaml
 
     monkeypatch.chdir(ROOT)
     texts: list[str] = []

@@ -10,9 +10,9 @@
 #include <functional>
 #include <string>
 
-#include "checkpoint.hpp"
 #include "device/simulate.hpp"
 #include "drawn.hpp"
+#include "memory/checkpoint.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"
 

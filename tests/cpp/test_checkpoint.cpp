@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint.hpp"
 #include "device/simulate.hpp"
 #include "drawn.hpp"
 #include "given.hpp"
 #include "killed.hpp"
+#include "memory/checkpoint.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"
 

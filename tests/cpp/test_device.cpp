@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "by_lanes.hpp"
-#include "checkpoint.hpp"
 #include "device/agenda.hpp"
 #include "device/lane_state.hpp"
 #include "device/memory.hpp"
@@ -18,6 +17,7 @@
 #include "drawn.hpp"
 #include "given.hpp"
 #include "killed.hpp"
+#include "memory/checkpoint.hpp"
 #include "random.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"

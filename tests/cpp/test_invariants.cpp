@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/ledger.hpp"
 #include "given.hpp"
-#include "ledger.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"
 

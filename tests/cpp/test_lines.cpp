@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "engine.hpp"
+#include "engine/engine.hpp"
 #include "given.hpp"
-#include "lines.hpp"
+#include "memory/lines.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"
 #include "workload.hpp"

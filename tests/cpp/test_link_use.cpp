@@ -1,5 +1,5 @@
 // What links carry over time, against sums over all that was counted.
-#include "link_use.hpp"
+#include "statistics/link_use.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,11 +11,11 @@
 #include "device/link_bins.hpp"
 #include "device/memory.hpp"
 #include "drawn.hpp"
-#include "first_bins.hpp"
 #include "given.hpp"
 #include "setting.hpp"
+#include "statistics/first_bins.hpp"
+#include "statistics/use_notes.hpp"
 #include "testing.hpp"
-#include "use_notes.hpp"
 
 using namespace tramontane;
 using namespace tramontane::testing;

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "given.hpp"
-#include "links.hpp"
 #include "rules/routing.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"
-#include "topology.hpp"
+#include "topologies/links.hpp"
+#include "topologies/topology.hpp"
 
 using namespace tramontane;
 using namespace tramontane::testing;

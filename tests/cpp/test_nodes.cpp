@@ -5,7 +5,7 @@
 
 #include "drawn.hpp"
 #include "given.hpp"
-#include "places.hpp"
+#include "placement/places.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"
 

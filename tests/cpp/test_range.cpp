@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "earliest_ends.hpp"
+#include "engine/earliest_ends.hpp"
 #include "given.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"

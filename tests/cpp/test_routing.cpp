@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "given.hpp"
-#include "route_walk.hpp"
 #include "rules/routing.hpp"
 #include "testing.hpp"
+#include "topologies/route_walk.hpp"
 
 using namespace tramontane;
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "event_queue.hpp"
+#include "engine/event_queue.hpp"
 #include "random.hpp"
 #include "rules/arbiter.hpp"
 #include "rules/channel.hpp"

@@ -3,7 +3,7 @@
 #include <random>
 #include <vector>
 
-#include "steady.hpp"
+#include "engine/steady.hpp"
 #include "testing.hpp"
 
 using namespace tramontane;

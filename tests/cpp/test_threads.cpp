@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "drawn.hpp"
+#include "engine/partition.hpp"
+#include "engine/thread_team.hpp"
 #include "given.hpp"
-#include "partition.hpp"
-#include "pool.hpp"
+#include "memory/pool.hpp"
 #include "random.hpp"
 #include "simulation.hpp"
 #include "testing.hpp"
-#include "thread_team.hpp"
 
 using namespace tramontane;
 using namespace tramontane::testing;

@@ -87,7 +87,7 @@ def test_files_and_functions_that_a_page_names_exist(page: Path) -> None:
 def test_what_does_not_exist_is_found() -> None:
     assert is_path("docs/nothing.md")
     assert not exists("docs/nothing.md")
-    assert exists("study/network.py")
+    assert exists("study/networks/network.py")
     assert not is_path("KB/s")
     assert is_defined("Schedule::send")
     assert not is_defined("Schedule::walk")

@@ -13,7 +13,7 @@ import pytest
 
 from tramontane.errors import InputError
 from tramontane.study import SCALES, expand, load_experiment, validate_file
-from tramontane.study.template import new_experiment
+from tramontane.study.experiments.template import new_experiment
 
 ROOT = Path(__file__).parents[2]
 PAGE, PROGRAMS = ROOT / "docs" / "new-experiment.md", ROOT / "docs" / "programs.md"

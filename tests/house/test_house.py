@@ -14,10 +14,11 @@ from types import ModuleType
 
 import pytest
 
-from tramontane.study.figures import FIGURE_KINDS, OTHER_KINDS
+from tramontane.study.experiments.figures import FIGURE_KINDS, OTHER_KINDS
 from tramontane.support.imports import imported_names
 
 ROOT = Path(__file__).parents[2]
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
 
 #: Which of the house's own rooms a room's Python may import (docs/architecture.md has the same table in words).
 MAY_IMPORT = {
@@ -51,6 +52,21 @@ PARTS = {
     "claims": {"errors", "support", "study", "substrates", "results", "campaign"},
     "archive": {"errors", "support", "study", "results", "claims"},
     "api": {"errors", "support", "study", "results", "substrates"},
+}
+#: Inside study/: what each folder, and the module that finds files by name, may import of the others.
+STUDY = {
+    "reading": set(),
+    "values": {"reading"},
+    "patterns": {"reading", "values"},
+    "networks": {"reading", "values", "patterns"},
+    "collectives": {"reading", "values"},
+    "traces": {"collectives"},
+    "workloads": {"reading", "values", "patterns", "networks", "collectives", "traces"},
+    "catalogue": {"reading", "networks"},
+    "points": {"reading", "values", "catalogue", "networks", "workloads"},
+    "sampling": {"reading", "values", "networks", "points"},
+    "experiments": {"reading", "values", "catalogue", "workloads", "points", "sampling"},
+    "systems": {"reading", "values", "catalogue", "workloads"},
 }
 #: Folders that are built, fetched or written by runs.
 NOT_OURS = {".git", ".venv", ".snakemake", "__pycache__"}
@@ -101,6 +117,16 @@ def test_a_part_of_the_package_imports_only_what_it_may(part: str) -> None:
         assert names - own <= PARTS[part], f"{path.relative_to(ROOT)} imports {names - own - PARTS[part]}"
 
 
+@pytest.mark.parametrize("part", STUDY)
+def test_a_folder_of_the_study_imports_what_it_may_and_nothing_that_imports_it(part: str) -> None:
+    folder = ROOT / "tramontane" / "study"
+    sources = list(files("*.py", below=folder / part)) if (folder / part).is_dir() else [folder / f"{part}.py"]
+    names = {name.split(".")[2] for path in sources for name in imports(path) if name.startswith("tramontane.study.")}
+    assert names - {part} == STUDY[part]
+    order = list(STUDY)
+    assert all(order.index(other) < order.index(part) for other in STUDY[part]), "two folders use each other"
+
+
 def rows(page: Path, heading: str) -> list[list[str]]:
     """Return the cells of a page's table that begins with this heading."""
     lines = iter(page.read_text(encoding="utf-8").splitlines())
@@ -110,12 +136,17 @@ def rows(page: Path, heading: str) -> list[list[str]]:
 
 
 def test_the_documentation_has_the_parts_and_what_they_may_use() -> None:
-    listed = {
-        cells[0].strip("`/").removesuffix(".py"): cells[2] for cells in rows(ROOT / "docs" / "architecture.md", "part")
-    }
+    listed = {cells[0].strip("`/").removesuffix(".py"): cells[2] for cells in rows(ARCHITECTURE, "part")}
     assert listed.pop("cli") == "everything"
     said = {part: set(re.findall(r"`(\w+)`", text)) for part, text in listed.items()}
     assert said == {part: may - {"errors", "support"} for part, may in PARTS.items() if part != "errors"}
+
+
+def test_the_documentation_has_the_folders_of_the_study_and_what_they_may_use() -> None:
+    listed = {cells[0].strip("`/"): set(re.findall(r"`(\w+)`", cells[2])) for cells in rows(ARCHITECTURE, "folder")}
+    assert listed == {part: may - {"reading", "values"} for part, may in STUDY.items() if part != "catalogue"}
+    there = {path.name for path in (ROOT / "tramontane" / "study").iterdir() if (path / "__init__.py").is_file()}
+    assert there == listed.keys()
 
 
 @pytest.fixture
@@ -152,27 +183,14 @@ def test_the_documentation_has_all_families_of_figures() -> None:
 
 
 def test_the_documentation_has_all_rooms() -> None:
-    listed = {
-        name.strip("/") for cells in rows(ROOT / "docs" / "architecture.md", "room") for name in cells[0].split("`")
-    }
+    listed = {name.strip("/") for cells in rows(ARCHITECTURE, "room") for name in cells[0].split("`")}
     folders = {path.parts[0] for path in (file.relative_to(ROOT) for file in files()) if len(path.parts) > 1}
     assert {folder for folder in folders if not folder.startswith(".")} <= listed
 
 
-@pytest.mark.parametrize(
-    ("heading", "folder", "ending"),
-    [("what it is about", "tramontane/study", ".py"), ("what it does", "simulator", ".hpp")],
-)
-def test_the_documentation_tells_where_to_find_each_module_of_the_largest_rooms(
-    heading: str, folder: str, ending: str
-) -> None:
-    told = [
-        name.removesuffix(ending)
-        for _, cell in rows(ROOT / "docs" / "architecture.md", heading)
-        for name in re.findall(r"`(\w+(?:\.hpp)?)`", cell.split("`simulator/rules/`")[0])
-    ]
-    there = [path.stem for path in (ROOT / folder).glob(f"*{ending}") if path.stem != "__init__"]
-    assert sorted(told) == sorted(there)
+def test_the_documentation_has_all_folders_of_the_simulator() -> None:
+    listed = {cells[0].strip("`/") for cells in rows(ARCHITECTURE, "folder of `simulator/`")}
+    assert listed == {path.name for path in (ROOT / "simulator").iterdir() if any(path.glob("*.?pp"))}
 
 
 def test_the_compiled_extension_is_loaded_in_one_place() -> None:

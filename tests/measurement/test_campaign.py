@@ -17,7 +17,7 @@ from tramontane.campaign.plan import make_plan, write_plan
 from tramontane.measurement.settings import Site
 from tramontane.results.store import Store
 from tramontane.study import Point, load_system
-from tramontane.study.points import SystemChoice
+from tramontane.study.points.points import SystemChoice
 from tramontane.substrates.mpi.build import folder_of
 
 ROOT = Path(__file__).parents[2]

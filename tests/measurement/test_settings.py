@@ -22,7 +22,7 @@ from tramontane.measurement.references import main, references
 from tramontane.measurement.reframe_report import Session, failed_builds, outcomes, refuse_empty_run
 from tramontane.measurement.settings import Site, look_around, settings
 from tramontane.study import load_experiment, load_system
-from tramontane.study.points import SystemChoice
+from tramontane.study.points.points import SystemChoice
 from tramontane.substrates.mpi.launch import SESSIONS
 
 ROOT = Path(__file__).parents[2]

@@ -12,8 +12,8 @@ import pytest
 
 from tests.mpi.conftest import Program
 from tests.mpi.test_tracer import compiled
-from tramontane.study.collective_calls import Exchange, frozen, schedules
-from tramontane.study.library_choice import rule_of_open_mpi
+from tramontane.study.collectives.collective_calls import Exchange, frozen, schedules
+from tramontane.study.collectives.library_choice import rule_of_open_mpi
 from tramontane.substrates.mpi.launch import start
 
 pytestmark = pytest.mark.slow

@@ -9,8 +9,8 @@ import pytest
 from tests.mpi.conftest import Program
 from tests.mpi.test_tracer import OTHERS, compiled
 from tramontane import _simulator
-from tramontane.study import traces
-from tramontane.study.extrapolation import extrapolated
+from tramontane.study.traces import traces
+from tramontane.study.traces.extrapolation import extrapolated
 from tramontane.substrates.mpi import tracing
 
 HERE = Path(__file__).parent

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.mpi.conftest import Program
-from tramontane.study import Point, patterns
+from tramontane.study import Point
+from tramontane.study.patterns import patterns
 from tramontane.substrates.mpi import result_of
 from tramontane.substrates.mpi.program import workload_arguments
 from tramontane.substrates.simulator import Simulator

@@ -15,7 +15,7 @@ import pytest
 
 from tests.preload import preloaded
 from tests.waiting import wait_for
-from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
+from tramontane.study.points.points import DEFAULT_SYSTEM, SystemChoice
 from tramontane.substrates.mpi import pnetcdf
 from tramontane.substrates.mpi.build import missing_tools
 from tramontane.substrates.mpi.launch import LIMIT

@@ -11,7 +11,7 @@ import pytest
 from tests.mpi.conftest import Program
 from tests.preload import preloaded
 from tramontane import _simulator
-from tramontane.study import schedules
+from tramontane.study.workloads import schedules
 
 pytestmark = pytest.mark.slow
 

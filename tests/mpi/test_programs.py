@@ -9,11 +9,11 @@ import pytest
 from tests.mpi.conftest import Program
 from tests.mpi.test_one_sided import WAYS
 from tramontane import _simulator
-from tramontane.study import schedules
-from tramontane.study.messages import submodels, tag
-from tramontane.study.points import Point
-from tramontane.study.programs import SYNCHRONISATIONS, Notify, PutStep, Step
-from tramontane.study.workloads import COLLECTIVES
+from tramontane.study.points.points import Point
+from tramontane.study.reading.messages import submodels, tag
+from tramontane.study.workloads import schedules
+from tramontane.study.workloads.programs import SYNCHRONISATIONS, Notify, PutStep, Step
+from tramontane.study.workloads.workloads import COLLECTIVES
 from tramontane.substrates.mpi.program import workload_arguments
 from tramontane.substrates.simulator import Simulator
 

@@ -13,7 +13,7 @@ import pytest
 from tests.mpi.conftest import Program
 from tests.waiting import wait_for
 from tramontane.study import Point, load_point
-from tramontane.study.points import SystemChoice
+from tramontane.study.points.points import SystemChoice
 from tramontane.substrates import mpi as substrate
 from tramontane.substrates.mpi import build, launch, libraries, program
 from tramontane.substrates.mpi.libraries import library_of

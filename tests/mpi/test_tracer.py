@@ -14,7 +14,8 @@ from pydantic import ValidationError
 
 from tests.mpi.conftest import Program
 from tramontane.errors import InputError
-from tramontane.study import Point, mpi_traces, traces
+from tramontane.study import Point
+from tramontane.study.traces import mpi_traces, traces
 from tramontane.substrates.mpi import tracing
 from tramontane.substrates.mpi.libraries import Library
 from tramontane.substrates.mpi.program import workload_arguments

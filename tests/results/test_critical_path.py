@@ -28,7 +28,7 @@ from tramontane.results.critical_path import (
     shares_of_ranks,
 )
 from tramontane.results.timeline import Stretch
-from tramontane.study.points import Point
+from tramontane.study.points.points import Point
 from tramontane.substrates.simulator import Simulator
 
 pytestmark = pytest.mark.usefixtures("tables")

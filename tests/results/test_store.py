@@ -16,7 +16,7 @@ import xarray as xr
 from tramontane.results import datasets
 from tramontane.results.proof import sealed
 from tramontane.results.store import PUBLISHED, Store
-from tramontane.study.points import Point
+from tramontane.study.points.points import Point
 from tramontane.substrates.checkpoints import Checkpoint
 from tramontane.support.files import UnwritableError, dump, write_atomically, write_if_changed
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane import _simulator
-from tramontane.study import schedules
+from tramontane.study.workloads import schedules
 
 from .machine import ELEMENT_BYTES, Box, Range, Values, Workload, cut, matched, shape, slices
 

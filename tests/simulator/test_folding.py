@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane import _simulator
-from tramontane.study.cost import estimate
-from tramontane.study.network import Network, network
-from tramontane.study.points import Point
+from tramontane.study.networks.network import Network, network
+from tramontane.study.points.cost import estimate
+from tramontane.study.points.points import Point
 
 from .points import allreduce, machine, point
 

@@ -14,9 +14,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import shortest_path
 
 from tramontane import _simulator
-from tramontane.study import graph_makers as makers
-from tramontane.study import graphs
-from tramontane.study.machines import Machine
+from tramontane.study.networks import graph_makers as makers
+from tramontane.study.networks import graphs
+from tramontane.study.networks.machines import Machine
 
 from .points import NS, machine, point, transposition
 from .test_routing import NETWORKS, cycle

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane import _simulator
-from tramontane.study.points import MAX_CONGESTION_BINS
+from tramontane.study.points.points import MAX_CONGESTION_BINS
 
 from .points import GB, allreduce, machine, point, transposition
 

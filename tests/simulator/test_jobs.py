@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tramontane.study import Point
-from tramontane.study.mapping import ALLOCATIONS
+from tramontane.study.networks.mapping import ALLOCATIONS
 from tramontane.substrates.simulator import Simulator
 
 from .points import without_costs

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane import _simulator
-from tramontane.study.network import network
-from tramontane.study.points import BY_CLASS, Point
+from tramontane.study.networks.network import network
+from tramontane.study.points.points import BY_CLASS, Point
 from tramontane.substrates.simulator import Simulator
 
 from .points import allreduce, machine, point

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tramontane import _simulator
-from tramontane.study.points import BY_CLASS, EACH, HOTTEST, Point
+from tramontane.study.points.points import BY_CLASS, EACH, HOTTEST, Point
 from tramontane.substrates.simulator import Simulator
 
 from .points import GB, allreduce, machine, point, transposition

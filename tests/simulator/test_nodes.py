@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane import _simulator
-from tramontane.study.mapping import Mapping
+from tramontane.study.networks.mapping import Mapping
 
 from .points import GB, NS, allreduce, copy_ns, machine, outcome, point, transposition
 from .test_invariants import workloads

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tramontane.study import Point
-from tramontane.study.program_text import lines
-from tramontane.study.programs import SYNCHRONISATIONS, Program
+from tramontane.study.workloads.program_text import lines
+from tramontane.study.workloads.programs import SYNCHRONISATIONS, Program
 from tramontane.substrates.simulator import Simulator, schedule
 from tramontane.substrates.sstmacro import SstMacro
 

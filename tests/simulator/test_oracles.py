@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tramontane import _simulator
-from tramontane.study import schedules
+from tramontane.study.workloads import schedules
 
 from .points import GB, NS, allreduce, copy_ns, machine, point, transposition
 

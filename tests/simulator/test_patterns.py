@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tramontane.study import Point, pattern_makers, patterns
+from tramontane.study import Point
+from tramontane.study.patterns import pattern_makers, patterns
 from tramontane.substrates.simgrid import SimGrid
 from tramontane.substrates.simulator import Simulator, schedule
 from tramontane.substrates.sstmacro import SstMacro

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane import _simulator
-from tramontane.study.network import FAMILIES, ROUTINGS
+from tramontane.study.networks.network import FAMILIES, ROUTINGS
 
 from .points import machine, point, transposition
 

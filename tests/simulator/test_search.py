@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane.study import Point
-from tramontane.study.workloads import Allreduce
+from tramontane.study.workloads.workloads import Allreduce
 from tramontane.substrates.search import search, with_radix
 from tramontane.substrates.simulator import Simulator
 

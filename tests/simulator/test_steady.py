@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tramontane.study import Point
-from tramontane.study.workloads import Allreduce
+from tramontane.study.workloads.workloads import Allreduce
 from tramontane.substrates.search import search
 
 from .points import allreduce, machine, outcome, point

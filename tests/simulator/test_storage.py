@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tramontane.study import Point
-from tramontane.study.program_text import lines
-from tramontane.study.programs import Program
+from tramontane.study.workloads.program_text import lines
+from tramontane.study.workloads.programs import Program
 from tramontane.substrates.simulator import Simulator, schedule
 from tramontane.substrates.sstmacro import SstMacro
 

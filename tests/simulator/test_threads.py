@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane import _simulator
-from tramontane.study.points import LINK_COUNTS
+from tramontane.study.points.points import LINK_COUNTS
 from tramontane.substrates import MOST_THREADS
 
 from .points import allreduce, machine, point, transposition

@@ -17,7 +17,10 @@ from hypothesis import strategies as st
 
 from tramontane import _simulator
 from tramontane.errors import InputError
-from tramontane.study import Point, load_point, patterns, schedules, traces
+from tramontane.study import Point, load_point
+from tramontane.study.patterns import patterns
+from tramontane.study.traces import traces
+from tramontane.study.workloads import schedules
 from tramontane.substrates import devices
 from tramontane.substrates.simulator import Simulator, as_simulated, schedule
 

@@ -10,7 +10,7 @@ import pytest
 
 from tramontane import _simulator
 from tramontane.results.timeline import WAITING, trace_events
-from tramontane.study.points import Point
+from tramontane.study.points.points import Point
 from tramontane.substrates.simulator import Simulator
 
 from .points import allreduce, machine, point, transposition

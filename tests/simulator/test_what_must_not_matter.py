@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tramontane import _simulator
-from tramontane.study import schedules
+from tramontane.study.workloads import schedules
 
 from .points import GB, NS, allreduce, machine, outcome, point, transposition
 from .test_recorded import random_point

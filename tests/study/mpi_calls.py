@@ -4,7 +4,7 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from tramontane.study.mpi_traces import VERSION
+from tramontane.study.traces.mpi_traces import VERSION
 
 EVERYBODY = 0
 """The communicator that all ranks have from the beginning."""

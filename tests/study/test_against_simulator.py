@@ -14,8 +14,8 @@ from tramontane.study import (
     list_experiments,
     load_experiment,
 )
-from tramontane.study.network import ROUTINGS, network
-from tramontane.study.workloads import OPTIMAL
+from tramontane.study.networks.network import ROUTINGS, network
+from tramontane.study.workloads.workloads import OPTIMAL
 from tramontane.substrates.simulator import Simulator
 
 ROOT = Path(__file__).parents[2]

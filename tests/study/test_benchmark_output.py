@@ -8,8 +8,8 @@ import pytest
 from tramontane.cli.measured import measured
 from tramontane.errors import InputError
 from tramontane.study import find_root
-from tramontane.study.benchmark_output import read_output
-from tramontane.study.timed_collectives import read_timed
+from tramontane.study.systems.benchmark_output import read_output
+from tramontane.study.systems.timed_collectives import read_timed
 
 OSU = """
 # OSU MPI All-to-All Personalized Exchange Latency Test v7.3

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks import __main__ as table
 from tramontane.study import load_point
-from tramontane.study.programs import AllreduceStep, HaloStep, Program, Work
+from tramontane.study.workloads.programs import AllreduceStep, HaloStep, Program, Work
 
 STEP, PARTS = "step-1e5", ("step-1e5-halo", "step-1e5-allreduce")
 ROW = f"{STEP} over its parts"

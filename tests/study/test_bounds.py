@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from tramontane.errors import InputError
 from tramontane.study import Point, load_point
-from tramontane.study.units import Quantity
+from tramontane.study.values.units import Quantity
 
 POINT: dict[str, Any] = {
     "ranks": 16,

@@ -8,8 +8,8 @@ import pytest
 from tramontane import simulate
 from tramontane.errors import InputError
 from tramontane.study import Point
-from tramontane.study.collective_calls import DEFAULTS
-from tramontane.study.library_choice import LIBRARIES, chosen
+from tramontane.study.collectives.collective_calls import DEFAULTS
+from tramontane.study.collectives.library_choice import LIBRARIES, chosen
 
 MACHINE = {"topology": "torus", "geometry": [6, 6, 6]}
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from tramontane import _simulator
 from tramontane.study import Point, estimate, load_point
-from tramontane.study.cost import memory_on_accelerator, on_accelerator, rates, total
-from tramontane.study.machines import Machine, Protocol
-from tramontane.study.network import network
-from tramontane.study.traffic import ACKNOWLEDGED_PUT, NO_PUT, PLAIN_PUT, control, traffic
+from tramontane.study.networks.machines import Machine, Protocol
+from tramontane.study.networks.network import network
+from tramontane.study.points.cost import memory_on_accelerator, on_accelerator, rates, total
+from tramontane.study.points.traffic import ACKNOWLEDGED_PUT, NO_PUT, PLAIN_PUT, control, traffic
 from tramontane.substrates.simulator import as_simulated
 
 Message = tuple[int, int, int]

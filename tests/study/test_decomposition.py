@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from tramontane.study.workloads import Halo, Transposition
+from tramontane.study.workloads.workloads import Halo, Transposition
 
 PAPER = (28800, 14400, 256)
 extents = st.integers(1, 60)

@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 
 from tramontane.cli import app
 from tramontane.errors import InputError
-from tramontane.study import Point, element_makers, load_point, patterns
+from tramontane.study import Point, load_point
+from tramontane.study.patterns import element_makers, patterns
 from tramontane.substrates.simulator import schedule
 
 pytestmark = pytest.mark.usefixtures("tables")

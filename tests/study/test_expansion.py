@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tramontane.errors import InputError
 from tramontane.study import Expansion, expand, load_experiment
-from tramontane.study.expansion import MOST_POINTS, decades, swept
+from tramontane.study.experiments.expansion import MOST_POINTS, decades, swept
 
 Line = Callable[..., str]
 Write = Callable[..., Path]

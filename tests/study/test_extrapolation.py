@@ -11,10 +11,11 @@ from tests.study import mpi_calls
 from tests.study.mpi_calls import Calls, collective
 from tramontane import _simulator, cli
 from tramontane.errors import InputError
-from tramontane.study import Point, traces
-from tramontane.study.calls import FIRST_TAG
-from tramontane.study.collective_calls import DEFAULT_ALGORITHMS, Algorithms, frozen
-from tramontane.study.extrapolation import extrapolated
+from tramontane.study import Point
+from tramontane.study.collectives.collective_calls import DEFAULT_ALGORITHMS, Algorithms, frozen
+from tramontane.study.traces import traces
+from tramontane.study.traces.calls import FIRST_TAG
+from tramontane.study.traces.extrapolation import extrapolated
 from tramontane.substrates.simulator import Simulator
 
 TRACED = (16, 36, 64)

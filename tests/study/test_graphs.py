@@ -13,9 +13,11 @@ from typer.testing import CliRunner
 
 from tramontane.cli import app
 from tramontane.errors import InputError
-from tramontane.study import Point, graph_makers, load_machine, load_point, patterns
-from tramontane.study.graphs import pack
-from tramontane.study.structure import structure
+from tramontane.study import Point, load_machine, load_point
+from tramontane.study.networks import graph_makers
+from tramontane.study.networks.graphs import pack
+from tramontane.study.networks.structure import structure
+from tramontane.study.patterns import patterns
 from tramontane.substrates.simgrid import platform_lines
 from tramontane.substrates.simulator import Simulator
 from tramontane.substrates.sstmacro import SstMacro

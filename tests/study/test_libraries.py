@@ -9,7 +9,7 @@ import pytest
 
 from tramontane import _simulator
 from tramontane.study import validate_file
-from tramontane.study.libraries import LibraryAlgorithm, library_algorithms
+from tramontane.study.systems.libraries import LibraryAlgorithm, library_algorithms
 
 ROOT = Path(__file__).parents[2]
 KNOWN = library_algorithms(ROOT)

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tramontane.extension import simulator
-from tramontane.study import schedules
-from tramontane.study.collective_calls import DEFAULTS
-from tramontane.study.library_choice import LIBRARIES, chosen
+from tramontane.study.collectives.collective_calls import DEFAULTS
+from tramontane.study.collectives.library_choice import LIBRARIES, chosen
+from tramontane.study.workloads import schedules
 
 KIB = 1024
 

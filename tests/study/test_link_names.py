@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tramontane.study.link_names import LinkNames
-from tramontane.study.network import network
+from tramontane.study.networks.link_names import LinkNames
+from tramontane.study.networks.network import network
 
 
 def names(**machine: Any) -> LinkNames:

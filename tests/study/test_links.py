@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tramontane.study.loading import load_point
-from tramontane.study.points import Point
+from tramontane.study.points.loading import load_point
+from tramontane.study.points.points import Point
 from tramontane.substrates import get
 from tramontane.substrates.simgrid import platform_lines
 

@@ -10,18 +10,18 @@ from pydantic import BaseModel, ValidationError
 
 from tests.study.strategies import written
 from tramontane.study.checking import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
-from tramontane.study.claims import Claims, Judgement
-from tramontane.study.experiments import Experiment
-from tramontane.study.figures import Drawing
-from tramontane.study.layers import Origin
-from tramontane.study.libraries import LibraryAlgorithm
-from tramontane.study.machines import Machine
-from tramontane.study.messages import explain
-from tramontane.study.plausible import Plausible
-from tramontane.study.points import Point
-from tramontane.study.sampling import Sample
-from tramontane.study.studies import Study
-from tramontane.study.systems import System
+from tramontane.study.experiments.claims import Claims, Judgement
+from tramontane.study.experiments.experiments import Experiment
+from tramontane.study.experiments.figures import Drawing
+from tramontane.study.experiments.studies import Study
+from tramontane.study.networks.machines import Machine
+from tramontane.study.points.points import Point
+from tramontane.study.reading.layers import Origin
+from tramontane.study.reading.messages import explain
+from tramontane.study.sampling.plausible import Plausible
+from tramontane.study.sampling.sampling import Sample
+from tramontane.study.systems.libraries import LibraryAlgorithm
+from tramontane.study.systems.systems import System
 
 MODELS: list[type[BaseModel]] = [
     *(Point, Machine, Experiment, Drawing, System, Claims, Judgement),

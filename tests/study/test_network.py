@@ -12,11 +12,11 @@ from pydantic import ValidationError
 from tramontane import _simulator
 from tramontane.claims.tables import printed_switches
 from tramontane.study import list_machines, load_machine, load_point
-from tramontane.study.catalogue import TABLE1
-from tramontane.study.machines import Machine
-from tramontane.study.network import FAMILIES, ROUTINGS, Network, network
-from tramontane.study.points import Point
-from tramontane.study.reading import read_yaml
+from tramontane.study.networks.machines import Machine
+from tramontane.study.networks.network import FAMILIES, ROUTINGS, Network, network
+from tramontane.study.points.points import Point
+from tramontane.study.reading.project import TABLE1
+from tramontane.study.reading.reading import read_yaml
 
 Graph = dict[tuple[int, ...], set[tuple[int, ...]]]
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tramontane.errors import InputError
-from tramontane.study import Point, otf2_traces, traces
-from tramontane.study.extrapolation import extrapolated
+from tramontane.study import Point
+from tramontane.study.traces import otf2_traces, traces
+from tramontane.study.traces.extrapolation import extrapolated
 from tramontane.substrates.simulator import Simulator, schedule
 
 otf2 = pytest.importorskip("otf2")

@@ -19,7 +19,8 @@ from typer.testing import CliRunner
 from tramontane.cli import app
 from tramontane.errors import InputError
 from tramontane.extension import simulator
-from tramontane.study import Point, load_point, pattern_makers, pattern_tables, patterns
+from tramontane.study import Point, load_point
+from tramontane.study.patterns import pattern_makers, pattern_tables, patterns
 from tramontane.substrates.simulator import schedule
 
 pytestmark = pytest.mark.usefixtures("tables")

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from tramontane import _simulator
 from tramontane.errors import InputError
 from tramontane.study import Point, estimate, load_point
-from tramontane.study.mapping import Mapping
+from tramontane.study.networks.mapping import Mapping
 from tramontane.substrates import get
 
 Line = Callable[..., str]

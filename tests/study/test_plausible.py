@@ -10,10 +10,10 @@ from ruamel.yaml import YAML
 from tramontane.claims import draws
 from tramontane.errors import InputError
 from tramontane.study import expand, load_experiment
-from tramontane.study.expansion import ExpandedPoint
-from tramontane.study.plausible import read_plausible
-from tramontane.study.sampling import Sample
-from tramontane.study.studies import load_study
+from tramontane.study.experiments.expansion import ExpandedPoint
+from tramontane.study.experiments.studies import load_study
+from tramontane.study.sampling.plausible import read_plausible
+from tramontane.study.sampling.sampling import Sample
 
 ROOT = Path(__file__).parents[2]
 PAPER = ROOT / "configs" / "plausible" / "zheng2018.yaml"

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tramontane.study import patterns
-from tramontane.study.jobs import Jobs
-from tramontane.study.program_text import Origins, lines, lines_of_jobs
-from tramontane.study.programs import Program
+from tramontane.study.patterns import patterns
+from tramontane.study.workloads.jobs import Jobs
+from tramontane.study.workloads.program_text import Origins, lines, lines_of_jobs
+from tramontane.study.workloads.programs import Program
 
 
 def sentence(step: dict[str, Any], origins: Origins | None = None) -> str:

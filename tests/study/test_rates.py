@@ -10,7 +10,7 @@ import pytest
 from benchmarks.measure import idle_rank_bytes
 from benchmarks.rates import candidates, describe, deviation, fit, fit_with_growth
 from tramontane.study import Point
-from tramontane.study.cost import slower_with_state
+from tramontane.study.points.cost import slower_with_state
 
 TORUS = {"topology": "torus", "geometry": [6, 6, 6], "nodes_per_switch": 2}
 DRAGONFLY = {"topology": "dragonfly", "geometry": [25, 25, 25], "nodes_per_switch": 25}

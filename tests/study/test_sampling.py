@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from tramontane.errors import InputError
 from tramontane.study import expand, load_experiment, validate_file
-from tramontane.study.sampling import METHODS, Parameter, Sample
-from tramontane.study.units import BANDWIDTH, parse_quantity
+from tramontane.study.sampling.sampling import METHODS, Parameter, Sample
+from tramontane.study.values.units import BANDWIDTH, parse_quantity
 
 THREE = {
     "machine.link.bandwidth": {"log": ["1 GB/s", "100 GB/s"]},

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tramontane.errors import InputError
 from tramontane.study import Point, load_point
-from tramontane.study.spectral import AMOUNTS, BACK, TRANSPOSES, Spectral, legendre, of_bands, waves
+from tramontane.study.workloads.spectral import AMOUNTS, BACK, TRANSPOSES, Spectral, legendre, of_bands, waves
 from tramontane.substrates.simulator import schedule
 
 

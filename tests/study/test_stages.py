@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tramontane.study import stages
+from tramontane.study.points import stages
 
 COUNTS = st.lists(st.integers(0, 400), min_size=1, max_size=4)
 SHARES = st.floats(0.01, 0.99)

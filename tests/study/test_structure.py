@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tramontane.study import load_point
-from tramontane.study.machines import Machine
-from tramontane.study.network import FAMILIES
-from tramontane.study.structure import rows, structure
+from tramontane.study.networks.machines import Machine
+from tramontane.study.networks.network import FAMILIES
+from tramontane.study.networks.structure import rows, structure
 
 WORK = "{kind: allreduce, algorithm: ring}"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from tramontane.study.units import (
+from tramontane.study.values.units import (
     BANDWIDTH,
     FRACTION,
     FREQUENCY,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tramontane.study.points import Point
+from tramontane.study.points.points import Point
 
 PAIR = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1}
 

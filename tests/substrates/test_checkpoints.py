@@ -15,7 +15,8 @@ import pytest
 from tramontane import _simulator
 from tramontane.campaign.verification import OF_THE_RUN
 from tramontane.errors import InputError
-from tramontane.study import Point, traces
+from tramontane.study import Point
+from tramontane.study.traces import traces
 from tramontane.substrates import checkpoints
 from tramontane.substrates.checkpoints import MINUTES, interval
 from tramontane.substrates.isolation import PointError, PointKilledError, run_forked

@@ -3,7 +3,7 @@
 import pytest
 
 from tramontane.errors import InputError
-from tramontane.study.points import SUBSTRATES
+from tramontane.study.points.points import SUBSTRATES
 from tramontane.substrates import get
 
 

@@ -10,7 +10,7 @@ import pytest
 from tramontane.comparison.networks import read_networks
 from tramontane.comparison.points import make_point
 from tramontane.comparison.rows import Row, read_rows
-from tramontane.study.points import Point
+from tramontane.study.points.points import Point
 from tramontane.substrates import get
 from tramontane.substrates.simgrid import SimGrid, platform_lines, settings
 from tramontane.substrates.simulator import schedule

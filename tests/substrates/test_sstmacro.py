@@ -15,7 +15,7 @@ import pytest
 from tramontane.comparison.networks import read_networks
 from tramontane.comparison.points import make_point
 from tramontane.comparison.rows import Row, read_rows
-from tramontane.study.points import Point
+from tramontane.study.points.points import Point
 from tramontane.substrates import get, skeleton, sstmacro
 from tramontane.substrates.programs import Finished
 from tramontane.substrates.shared_setup import shared_setup

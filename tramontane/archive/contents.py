@@ -10,8 +10,9 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.results import manifest
 from tramontane.results.store import Store
-from tramontane.study import expand, list_experiments, load_experiment, patterns
-from tramontane.study.catalogue import EXPERIMENTS
+from tramontane.study import expand, list_experiments, load_experiment
+from tramontane.study.patterns import patterns
+from tramontane.study.reading.project import EXPERIMENTS
 from tramontane.support.layout import SHARE, Layout
 
 #: Files of the checkout that say what the software is, who wrote it and what it was built with.

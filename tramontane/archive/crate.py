@@ -10,7 +10,8 @@ from rocrate.rocrate import ROCrate
 
 from tramontane import __version__
 from tramontane.results.store import POINTS
-from tramontane.study.catalogue import REFERENCES, cached_yaml
+from tramontane.study.reading.project import REFERENCES
+from tramontane.study.reading.reading import cached_yaml
 
 _FORMATS = {
     ".nc": "application/x-netcdf",

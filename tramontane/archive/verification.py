@@ -16,7 +16,7 @@ from tramontane.errors import InputError
 from tramontane.results import datasets
 from tramontane.results.proof import RECORD, UNSOUND, checked, parse
 from tramontane.results.store import Store
-from tramontane.study import patterns
+from tramontane.study.patterns import patterns
 from tramontane.support.layout import Layout
 
 _CHUNK = 1 << 20

@@ -13,7 +13,7 @@ from tramontane.measurement.execution import choose
 from tramontane.measurement.settings import look_around, processors
 from tramontane.results.datasets import write
 from tramontane.study import Machine
-from tramontane.study.points import SystemChoice
+from tramontane.study.points.points import SystemChoice
 from tramontane.substrates import get
 from tramontane.support.files import write_atomically
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tramontane.study.kinds import Workload
-from tramontane.study.units import DOUBLE
-from tramontane.study.workloads import Allreduce
+from tramontane.study.values.units import DOUBLE
+from tramontane.study.workloads.kinds import Workload
+from tramontane.study.workloads.workloads import Allreduce
 
 Values = npt.NDArray[np.float64]
 

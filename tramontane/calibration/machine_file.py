@@ -6,7 +6,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.compat import StringIO
 
 from tramontane.calibration.fit import Parameters
-from tramontane.study.units import BANDWIDTH, TIME, Dimension, format_quantity
+from tramontane.study.values.units import BANDWIDTH, TIME, Dimension, format_quantity
 
 _DIGITS = 3
 """Significant digits that a measurement is worth."""

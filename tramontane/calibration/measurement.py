@@ -9,7 +9,7 @@ from tramontane.calibration import fit
 from tramontane.measurement.calibration import MESSAGES, Operation
 from tramontane.measurement.execution import run_cases
 from tramontane.measurement.reframe_report import CaseOutcome
-from tramontane.study.points import Point, SystemChoice
+from tramontane.study.points.points import Point, SystemChoice
 
 #: Of the repetitions the shortest counts: whatever disturbs a message makes it slower, never faster.
 STATISTIC = "min"

@@ -6,7 +6,7 @@ from typing import Any
 
 from tramontane.measurement.calibration import Operation
 from tramontane.study import Machine, Point
-from tramontane.study.workloads import Allreduce
+from tramontane.study.workloads.workloads import Allreduce
 
 _STAND_IN = "recursive-doubling"
 

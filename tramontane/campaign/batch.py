@@ -23,10 +23,10 @@ from tramontane.campaign.deaths import TRIES, Deaths
 from tramontane.errors import InputError
 from tramontane.results.provenance import provenance
 from tramontane.results.store import Store
-from tramontane.study import patterns
-from tramontane.study.loading import canonical_point
-from tramontane.study.points import MEASURED, Point
-from tramontane.study.reading import read_json
+from tramontane.study.patterns import patterns
+from tramontane.study.points.loading import canonical_point
+from tramontane.study.points.points import MEASURED, Point
+from tramontane.study.reading.reading import read_json
 from tramontane.substrates import Gatherer, Keeper, Substrate, get, require
 from tramontane.substrates.isolation import (
     OUT_OF_MEMORY,

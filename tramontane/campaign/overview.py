@@ -22,13 +22,14 @@ from tramontane.campaign.plan import (
 from tramontane.campaign.selection import choose
 from tramontane.errors import InputError
 from tramontane.results.store import Store
-from tramontane.study import SCALES, Experiment, expand, load_experiment, patterns
-from tramontane.study.jobs import Jobs
-from tramontane.study.mapping import in_words
-from tramontane.study.program_text import Origins, lines, lines_of_jobs
-from tramontane.study.programs import Program
-from tramontane.study.traces import Counts, counts
-from tramontane.study.workloads import Trace
+from tramontane.study import SCALES, Experiment, expand, load_experiment
+from tramontane.study.networks.mapping import in_words
+from tramontane.study.patterns import patterns
+from tramontane.study.traces.traces import Counts, counts
+from tramontane.study.workloads.jobs import Jobs
+from tramontane.study.workloads.program_text import Origins, lines, lines_of_jobs
+from tramontane.study.workloads.programs import Program
+from tramontane.study.workloads.workloads import Trace
 from tramontane.support import host
 from tramontane.support.formatting import plural
 from tramontane.support.processes import pool

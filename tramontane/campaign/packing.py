@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tramontane.study.points import MEASURED, Point, SystemChoice
+from tramontane.study.points.points import MEASURED, Point, SystemChoice
 
 #: Number of batches that a large campaign is divided into.
 BATCHES = 100

@@ -24,8 +24,8 @@ from tramontane.results.manifest import read as read_manifest
 from tramontane.results.published import find_published, take_over
 from tramontane.results.store import Store
 from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_experiments, load_experiment
-from tramontane.study.claims import printed_times
-from tramontane.study.cost import memory_on_accelerator, on_accelerator
+from tramontane.study.experiments.claims import printed_times
+from tramontane.study.points.cost import memory_on_accelerator, on_accelerator
 from tramontane.substrates import get
 from tramontane.substrates.devices import goes_to_accelerator
 from tramontane.substrates.simulator import Simulator
@@ -381,7 +381,7 @@ def plan_experiment(
 ) -> PlannedExperiment:
     """Return what `experiment` consists of at `scale`, for a model revision, and what of it is missing.
 
-    Its figure shows `printed` times beside (:func:`tramontane.study.claims.printed_times`).
+    Its figure shows `printed` times beside (:func:`tramontane.study.experiments.claims.printed_times`).
     """
     expansion = expand(experiment, scale)
     points = expansion.unique()

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tramontane.errors import InputError, closest
 from tramontane.results.manifest import Manifest
-from tramontane.study.expressions import check_syntax, evaluate, names_in
-from tramontane.study.layers import Origin
+from tramontane.study.reading.layers import Origin
+from tramontane.study.values.expressions import check_syntax, evaluate, names_in
 
 _ORIGIN = Origin(Path("--where"), "")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tramontane import __version__
 from tramontane.errors import InputError
-from tramontane.study.catalogue import EXPERIMENTS, GRIDS, LIBRARIES, MACHINES, REFERENCES, SYSTEMS
-from tramontane.study.template import new_experiment
+from tramontane.study.experiments.template import new_experiment
+from tramontane.study.reading.project import EXPERIMENTS, GRIDS, LIBRARIES, MACHINES, REFERENCES, SYSTEMS
 from tramontane.support.layout import SHARE
 
 #: What is copied: studies keep the machines and grids they were made with, and sites edit the profiles.

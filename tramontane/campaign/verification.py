@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from tramontane.campaign.plan import check_scale, plan_experiment, select
 from tramontane.results.store import Store
 from tramontane.study import load_experiment
-from tramontane.study.points import MEASURED, Point
+from tramontane.study.points.points import MEASURED, Point
 from tramontane.substrates import get
 from tramontane.substrates.isolation import PointError, run_forked
 from tramontane.support.files import dump

@@ -1,7 +1,7 @@
 """What became of the papers' statements: each gets one of four verdicts, with the numbers that say so.
 
-The statements are data (``configs/claims``, :mod:`tramontane.study.claims`). :func:`evaluate` holds them against the
-datasets of a campaign.
+The statements are data (``configs/claims``, :mod:`tramontane.study.experiments.claims`). :func:`evaluate` holds
+them against the datasets of a campaign.
 """
 
 from tramontane.claims.evaluation import evaluate

@@ -14,10 +14,10 @@ import numpy as np
 
 from tramontane.claims import sums, tables
 from tramontane.claims.outcome import Outcome
-from tramontane.study.expressions import evaluate
-from tramontane.study.layers import Origin
-from tramontane.study.units import DOUBLE
-from tramontane.study.workloads import Allreduce, Halo
+from tramontane.study.reading.layers import Origin
+from tramontane.study.values.expressions import evaluate
+from tramontane.study.values.units import DOUBLE
+from tramontane.study.workloads.workloads import Allreduce, Halo
 from tramontane.substrates.simulator import schedule
 from tramontane.support.formatting import count, rounded
 

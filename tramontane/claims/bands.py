@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from tramontane.claims.outcome import Lacking, Span
-from tramontane.study.claims import Judgement
+from tramontane.study.experiments.claims import Judgement
 from tramontane.support.formatting import count
 
 RANKS = "ranks"

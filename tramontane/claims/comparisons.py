@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tramontane.claims.bands import Band, Floats, common, part
 from tramontane.claims.margins import LOG_RATIO, RADIX, SHARE, SLOPE, Margin, at_most_places, least, log_ratio, within
 from tramontane.claims.outcome import Lacking, Outcome, Span
-from tramontane.study.claims import Range
+from tramontane.study.experiments.claims import Range
 from tramontane.support.formatting import count, percent, plural, rounded, rounded_seconds
 
 Bools = NDArray[np.bool_]

@@ -12,7 +12,7 @@ from tramontane.claims.bands import MEMBER, RANKS, Floats, called, chosen, commo
 from tramontane.claims.margins import LOG_RATIO, SHARE, Margin, log_ratio, within
 from tramontane.claims.margins import least as least_margin
 from tramontane.claims.outcome import Lacking, Outcome
-from tramontane.study.claims import Range
+from tramontane.study.experiments.claims import Range
 from tramontane.support.formatting import count, percent, rounded
 
 _DELAYS = ("delay_packets", "delay_lower", "delay_upper")

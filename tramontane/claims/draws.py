@@ -21,10 +21,10 @@ from tramontane.results.collate import collate_manifest
 from tramontane.results.manifest import manifest
 from tramontane.results.store import Store
 from tramontane.study import Expansion, expand
-from tramontane.study.claims import Claim, Judgement, load_judgement
-from tramontane.study.expansion import ExpandedPoint
-from tramontane.study.experiments import DRAW
-from tramontane.study.studies import Study
+from tramontane.study.experiments.claims import Claim, Judgement, load_judgement
+from tramontane.study.experiments.expansion import ExpandedPoint
+from tramontane.study.experiments.experiments import DRAW
+from tramontane.study.experiments.studies import Study
 from tramontane.support.files import dump, write_if_changed
 from tramontane.support.formatting import roughly
 from tramontane.support.layout import Layout

@@ -28,11 +28,13 @@ from tramontane.claims.verdicts import (
 from tramontane.errors import InputError, closest
 from tramontane.results import datasets
 from tramontane.results.revisions import REVISION, label, newest, newest_members, present
-from tramontane.study import SCALES, claims, load_experiment
-from tramontane.study.catalogue import EXPERIMENTS, GRIDS, cached_yaml
-from tramontane.study.claims import CLAIMS, Check, Claim, Curve, Judgement, Range, statements
-from tramontane.study.expansion import swept
-from tramontane.study.units import TIME, parse_quantity
+from tramontane.study import SCALES, load_experiment
+from tramontane.study.experiments import claims
+from tramontane.study.experiments.claims import CLAIMS, Check, Claim, Curve, Judgement, Range, statements
+from tramontane.study.experiments.expansion import swept
+from tramontane.study.reading.project import EXPERIMENTS, GRIDS
+from tramontane.study.reading.reading import cached_yaml
+from tramontane.study.values.units import TIME, parse_quantity
 from tramontane.support.formatting import listed
 from tramontane.support.layout import Layout
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tramontane.claims.draws import Tried
-from tramontane.study.sampling import Parameter
+from tramontane.study.sampling.sampling import Parameter
 
 Floats = NDArray[np.float64]
 

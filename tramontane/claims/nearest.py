@@ -8,9 +8,10 @@ from typing import Any
 from tramontane.claims.matching import Match
 from tramontane.claims.uncertainty import Answer, spell
 from tramontane.errors import InputError
-from tramontane.study.catalogue import MACHINES, resolve_names
-from tramontane.study.layers import Layers, Origin
-from tramontane.study.plausible import PLAUSIBLE, Unstated, lay_over
+from tramontane.study.catalogue import resolve_names
+from tramontane.study.reading.layers import Layers, Origin
+from tramontane.study.reading.project import MACHINES
+from tramontane.study.sampling.plausible import PLAUSIBLE, Unstated, lay_over
 from tramontane.support.formatting import count, plural
 
 NETWORK = "dragonfly-MM"

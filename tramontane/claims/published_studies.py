@@ -12,8 +12,8 @@ from tramontane.claims import draws
 from tramontane.claims.uncertainty import Answer, answer, as_data, size_of
 from tramontane.errors import InputError
 from tramontane.results.published import STUDIES
-from tramontane.study.reading import read_json
-from tramontane.study.studies import load_study
+from tramontane.study.experiments.studies import load_study
+from tramontane.study.reading.reading import read_json
 from tramontane.support.files import dump, write_if_changed
 
 _DIGITS = 6

@@ -7,7 +7,7 @@ then; the margin at the smallest count is an upper bound.
 
 from tramontane.claims.evaluation import Campaign, outcomes
 from tramontane.claims.margins import least
-from tramontane.study.claims import Check, Claim, Coincide, Judgement, Slower
+from tramontane.study.experiments.claims import Check, Claim, Coincide, Judgement, Slower
 
 RACED = (Slower, Coincide)
 """Checks whose margin with more process counts is no larger."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tramontane.study import Experiment, load_experiment
-from tramontane.study.catalogue import EXPERIMENTS
-from tramontane.study.claims import Claim, statements
-from tramontane.study.experiments import PROCESSES
-from tramontane.study.studies import Study
+from tramontane.study.experiments.claims import Claim, statements
+from tramontane.study.experiments.experiments import PROCESSES
+from tramontane.study.experiments.studies import Study
+from tramontane.study.reading.project import EXPERIMENTS
 
 
 def chosen(study: Study, root: Path) -> Iterator[tuple[str, Claim]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tramontane.claims.boxes import Box, find_box
 from tramontane.claims.draws import Tried
 from tramontane.claims.matching import from_base
-from tramontane.study.sampling import Parameter
+from tramontane.study.sampling.sampling import Parameter
 
 Floats = NDArray[np.float64]
 

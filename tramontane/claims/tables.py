@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tramontane.study.catalogue import TABLE1, cached_yaml
-from tramontane.study.network import Network, network
-from tramontane.study.settings import filled
-from tramontane.study.units import DOUBLE
-from tramontane.study.workloads import Transposition
+from tramontane.study.networks.network import Network, network
+from tramontane.study.reading.project import TABLE1
+from tramontane.study.reading.reading import cached_yaml
+from tramontane.study.values.settings import filled
+from tramontane.study.values.units import DOUBLE
+from tramontane.study.workloads.workloads import Transposition
 from tramontane.substrates.simulator import schedule
 
 MILLION = 10**6

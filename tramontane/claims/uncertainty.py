@@ -17,8 +17,8 @@ from tramontane.claims.screening import LEAST, MEAN_EFFECT, effects, without_inf
 from tramontane.claims.shares import LEVEL, PAWN, Share, influence, shares
 from tramontane.claims.waves import CENTRES, WAVE, near
 from tramontane.errors import InputError
-from tramontane.study.sampling import Parameter
-from tramontane.study.studies import Study, load_study
+from tramontane.study.experiments.studies import Study, load_study
+from tramontane.study.sampling.sampling import Parameter
 from tramontane.support.files import dump, write_if_changed
 from tramontane.support.formatting import count, plural
 from tramontane.support.layout import Layout

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tramontane.study.sampling import Parameter, in_unit_cube
+from tramontane.study.sampling.sampling import Parameter, in_unit_cube
 
 Floats = NDArray[np.float64]
 

@@ -52,8 +52,8 @@ def calibrate(
     from tramontane.calibration import summary
     from tramontane.calibration.calibrate import calibrate, keep
     from tramontane.study import find_project, load_system
-    from tramontane.study.names import check_name
-    from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
+    from tramontane.study.points.points import DEFAULT_SYSTEM, SystemChoice
+    from tramontane.study.reading.names import check_name
     from tramontane.substrates import require
 
     if output.suffix != ".yaml":

@@ -57,7 +57,7 @@ def claims(
 def _over(study: str, root: Path, scale: str, size: int | None, waves: int, names: list[str], *, as_json: bool) -> None:
     """Print the shares of a study's statements, or of some of them."""
     from tramontane.claims import published_studies, share_tables
-    from tramontane.study.studies import check_asked, load_study
+    from tramontane.study.experiments.studies import check_asked, load_study
 
     check_asked(names, load_study(study, root), study, root)
     found = published_studies.known(study, root, scale, size, waves, names)

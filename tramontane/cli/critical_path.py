@@ -29,7 +29,7 @@ def critical_path(
     from tramontane.results import critical_path as paths
     from tramontane.results.timeline import WAITING
     from tramontane.study import load_point
-    from tramontane.study.link_names import LinkNames
+    from tramontane.study.networks.link_names import LinkNames
     from tramontane.substrates.simulator import Simulator
     from tramontane.support.files import write_atomically
 

@@ -10,7 +10,7 @@ import typer
 from tramontane.cli.options import to_write
 
 if TYPE_CHECKING:
-    from tramontane.study.collective_calls import Algorithms
+    from tramontane.study.collectives.collective_calls import Algorithms
 
 
 def extrapolate(
@@ -32,7 +32,7 @@ def extrapolate(
 ) -> None:
     """Write what more ranks would do than were traced, if they have neighbours on a grid, as GOAL."""
     from tramontane.errors import display_path
-    from tramontane.study import extrapolation
+    from tramontane.study.traces import extrapolation
     from tramontane.support.files import write_atomically
     from tramontane.support.formatting import plural
 
@@ -66,7 +66,8 @@ def _algorithms(collectives: str | None) -> "Algorithms":
     from pydantic_core import PydanticCustomError
 
     from tramontane.errors import InputError
-    from tramontane.study import reading, workloads
+    from tramontane.study.reading import reading
+    from tramontane.study.workloads import workloads
 
     option = "--collectives"
     given = None if collectives is None else reading.parse_yaml(option, collectives)

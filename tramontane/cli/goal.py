@@ -15,7 +15,8 @@ def goal(
 ) -> None:
     """Write what the ranks of a point do as GOAL or OTF2, for other tools; see docs/your-application.md."""
     from tramontane.errors import InputError, display_path
-    from tramontane.study import load_point, otf2_traces, traces
+    from tramontane.study import load_point
+    from tramontane.study.traces import otf2_traces, traces
     from tramontane.substrates.simulator import schedule
     from tramontane.support import otf2
     from tramontane.support.formatting import plural

@@ -21,7 +21,7 @@ Parallel = Annotated[int, typer.Option(min=1, help="Links between each two switc
 @graph.command("slim-fly")
 def slim_fly(order: Order, to: To, parallel: Parallel = 1) -> None:
     """Make a Slim Fly of 2 q^2 switches, two links apart at most."""
-    from tramontane.study import graph_makers as makers
+    from tramontane.study.networks import graph_makers as makers
 
     _write(makers.of_links(makers.slim_fly(order), parallel), to)
 
@@ -29,7 +29,7 @@ def slim_fly(order: Order, to: To, parallel: Parallel = 1) -> None:
 @graph.command("polarfly")
 def polarfly(order: Order, to: To, parallel: Parallel = 1) -> None:
     """Make a PolarFly of q^2 + q + 1 switches, two links apart at most."""
-    from tramontane.study import graph_makers as makers
+    from tramontane.study.networks import graph_makers as makers
 
     _write(makers.of_links(makers.polarfly(order), parallel), to)
 
@@ -42,7 +42,7 @@ def jellyfish(
     seed: Annotated[int, typer.Option(min=0, help="Of the random numbers.")] = 1,
 ) -> None:
     """Make a Jellyfish, a random graph whose switches all have as many links."""
-    from tramontane.study import graph_makers as makers
+    from tramontane.study.networks import graph_makers as makers
 
     _write(makers.of_links(makers.jellyfish(switches, links, seed)), to)
 
@@ -50,15 +50,15 @@ def jellyfish(
 @graph.command("from-machine")
 def from_machine(machine: Annotated[str, typer.Argument(help="A machine of configs/machines.")], to: To) -> None:
     """Make the graph of a machine's network, to change it."""
-    from tramontane.study import graph_makers as makers
     from tramontane.study.catalogue import load_machine
+    from tramontane.study.networks import graph_makers as makers
 
     _write(makers.of_machine(load_machine(machine)), to)
 
 
 def _write(rows: Sequence[Sequence[object]], to: Path) -> None:
     from tramontane.errors import display_path
-    from tramontane.study.graph_makers import write
+    from tramontane.study.networks.graph_makers import write
 
     write(to, rows)
     print(display_path(to))

@@ -12,7 +12,7 @@ from tramontane.cli.options import to_write
 from tramontane.errors import InputError, closest
 
 if TYPE_CHECKING:
-    from tramontane.study.benchmark_output import Block
+    from tramontane.study.systems.benchmark_output import Block
 
 
 def measured(
@@ -30,7 +30,7 @@ def measured(
 ) -> None:
     """Make a table for `calibrate --measured` of what OSU's or Intel's MPI benchmarks printed (docs/calibration.md)."""
     from tramontane.study import find_root, list_machines
-    from tramontane.study.timed_collectives import KEYS, MEDIAN, fits
+    from tramontane.study.systems.timed_collectives import KEYS, MEDIAN, fits
     from tramontane.support.files import write_atomically
 
     to_write("--output", output)
@@ -60,8 +60,8 @@ def measured(
 
 def _blocks(algorithm: str, file: Path, text: str, nodes: int) -> "Iterator[Block]":
     """Yield the tables of a file that have so many processes, or don't say how many."""
-    from tramontane.study.benchmark_output import read_output
-    from tramontane.study.timed_collectives import ALGORITHMS
+    from tramontane.study.systems.benchmark_output import read_output
+    from tramontane.study.systems.timed_collectives import ALGORITHMS
 
     if not file.name:
         raise InputError("ALGORITHM=FILE", "", text, "e.g. linear=osu_alltoall-linear.txt")

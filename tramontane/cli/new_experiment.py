@@ -12,7 +12,7 @@ def new_experiment(
     """Write a commented experiment that runs at once, to be changed into your own; see docs/new-experiment.md."""
     from tramontane.errors import display_path
     from tramontane.study import find_project
-    from tramontane.study.template import new_experiment
+    from tramontane.study.experiments.template import new_experiment
 
     print(display_path(new_experiment(find_project(), name)))
     print(f"it runs as it is: tramontane reproduce --scale smoke --experiments {name}", file=sys.stderr)

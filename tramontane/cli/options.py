@@ -13,7 +13,7 @@ from tramontane.support.files import is_special
 from tramontane.support.layout import SCALES
 
 if TYPE_CHECKING:
-    from tramontane.study.units import Dimension
+    from tramontane.study.values.units import Dimension
 
 Name = Annotated[str, typer.Argument(help="An experiment, as `tramontane list` calls it.", metavar="NAME")]
 Scale = Annotated[
@@ -66,7 +66,7 @@ def names(experiments: list[str] | None) -> list[str]:
 
 def bytes_of(memory: str | None) -> int | None:
     """Return an amount of memory, such as "64GB" [B]."""
-    from tramontane.study.units import SIZE
+    from tramontane.study.values.units import SIZE
 
     return None if memory is None else quantity("--memory", memory, replace(SIZE, examples=("64 GB",)), least=1)
 
@@ -106,7 +106,7 @@ def stem_to_write(option: str, stem: Path, endings: Iterable[str], *read: Path) 
 
 def picoseconds_of(option: str, time: str | None) -> int | None:
     """Return a time such as "1 ns" [ps]."""
-    from tramontane.study.units import MOST_TIME, TIME
+    from tramontane.study.values.units import MOST_TIME, TIME
 
     return None if time is None else quantity(option, time, TIME, most=MOST_TIME)
 
@@ -115,7 +115,7 @@ def quantity(option: str, text: str, dimension: "Dimension", *, least: int = 0, 
     """Return a quantity in base units, written as in YAML files."""
     from pydantic_core import PydanticCustomError
 
-    from tramontane.study.units import parse_quantity
+    from tramontane.study.values.units import parse_quantity
 
     try:
         return parse_quantity(text, dimension, least=least, most=most)

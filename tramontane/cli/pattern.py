@@ -49,7 +49,7 @@ def from_partition(
     import numpy as np
 
     from tramontane.errors import InputError, display_path
-    from tramontane.study import pattern_makers as makers
+    from tramontane.study.patterns import pattern_makers as makers
     from tramontane.support.formatting import percent
 
     if (grid is None) == (icosahedron is None):
@@ -101,8 +101,8 @@ def elements(
 ) -> None:
     """Make the exchange of elements: what shares an edge, or a vertex, in one message for each neighbouring part."""
     from tramontane.errors import InputError
-    from tramontane.study import element_makers as makers
-    from tramontane.study import pattern_makers
+    from tramontane.study.patterns import element_makers as makers
+    from tramontane.study.patterns import pattern_makers
 
     if (cubed_sphere is None) == (mesh is None):
         allowed = "either --cubed-sphere or --mesh"
@@ -136,14 +136,14 @@ def from_matrix(
     matrix: Annotated[Path, typer.Argument(help="Bytes from each rank (row) to each other, .csv or .npz.")], to: To
 ) -> None:
     """Make a message of each entry of a communication matrix, dense or sparse, but for those of the diagonal."""
-    from tramontane.study import pattern_makers as makers
+    from tramontane.study.patterns import pattern_makers as makers
 
     _write(makers.from_matrix(matrix), to)
 
 
 def _write(columns: Mapping[str, Any], to: Path) -> None:
     from tramontane.errors import display_path
-    from tramontane.study import pattern_makers as makers
+    from tramontane.study.patterns import pattern_makers as makers
     from tramontane.support.formatting import about_bytes, plural
 
     makers.write(to, columns)

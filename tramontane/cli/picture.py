@@ -19,7 +19,7 @@ def picture(
 
     from tramontane.cli.options import stem_to_write
     from tramontane.study.catalogue import load_machine
-    from tramontane.study.structure import rows, structure
+    from tramontane.study.networks.structure import rows, structure
     from tramontane.support.layout import CODE, FIGURE_FORMATS
     from tramontane.support.processes import python
     from tramontane.support.tables import table

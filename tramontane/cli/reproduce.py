@@ -37,7 +37,7 @@ def reproduce(
     """Run experiments from the plan to the report; what is there already is not run again."""
     from tramontane.campaign.driver import Options, reproduce
     from tramontane.study import find_project
-    from tramontane.study.names import is_name
+    from tramontane.study.reading.names import is_name
     from tramontane.support import host
 
     if not is_name(profile):

@@ -22,7 +22,7 @@ def trace(
 ) -> None:
     """Run an MPI program and write down what each rank does; see docs/your-application.md."""
     from tramontane.errors import InputError, display_path
-    from tramontane.study import mpi_traces
+    from tramontane.study.traces import mpi_traces
     from tramontane.substrates.mpi import tracing
     from tramontane.support.formatting import plural
 

@@ -32,7 +32,7 @@ def uncertainty(
     from tramontane.claims import nearest as machines
     from tramontane.claims import uncertainty as study
     from tramontane.study import find_project
-    from tramontane.study.studies import load_study
+    from tramontane.study.experiments.studies import load_study
     from tramontane.support import host
     from tramontane.support.formatting import plural
     from tramontane.support.layout import Layout

@@ -27,7 +27,7 @@ def utilisation(
 
     from tramontane.results.hot_links import hottest
     from tramontane.study import Point, load_point
-    from tramontane.study.points import EACH, HOTTEST, counts_each
+    from tramontane.study.points.points import EACH, HOTTEST, counts_each
     from tramontane.substrates.simulator import Simulator
     from tramontane.support.files import write_atomically
     from tramontane.support.layout import CODE, FIGURE_FORMATS

@@ -8,7 +8,7 @@ import xarray as xr
 
 from tramontane import __version__
 from tramontane.comparison.predictions import FACTORS, MARGIN, Judgement, Verdict
-from tramontane.study.timed_collectives import HIGH, LOW
+from tramontane.study.systems.timed_collectives import HIGH, LOW
 from tramontane.support.formatting import plural
 from tramontane.support.tables import table
 

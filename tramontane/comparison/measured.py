@@ -13,7 +13,7 @@ from tramontane.comparison.rows import Row, read_rows
 from tramontane.comparison.statistics import Entry, Ordering, Summary, orderings, summarise
 from tramontane.errors import InputError, closest
 from tramontane.study import Point
-from tramontane.study.machines import NETWORK_MODELS
+from tramontane.study.networks.machines import NETWORK_MODELS
 
 #: The model that repeats SST/macro 16's own choices, single runs of which can be compared with single runs.
 COMPATIBLE = "pisces-16"

@@ -10,9 +10,9 @@ from typing import Any
 from pydantic_core import PydanticCustomError
 
 from tramontane.errors import InputError
-from tramontane.study.bounded_yaml import load
-from tramontane.study.fields import Geometry
-from tramontane.study.network import MAPPINGS, network
+from tramontane.study.networks.network import MAPPINGS, network
+from tramontane.study.reading.bounded_yaml import load
+from tramontane.study.values.fields import Geometry
 from tramontane.support.layout import SHARE
 
 #: Where the table lies below the root of a checkout, or else of what came with this package.

@@ -12,10 +12,10 @@ from pydantic_core import PydanticCustomError
 from tramontane.comparison.networks import Network, check
 from tramontane.comparison.rows import Row
 from tramontane.errors import closest
-from tramontane.study.kinds import Workload
-from tramontane.study.machines import Machine
-from tramontane.study.points import Point
-from tramontane.study.schedules import described
+from tramontane.study.networks.machines import Machine
+from tramontane.study.points.points import Point
+from tramontane.study.workloads.kinds import Workload
+from tramontane.study.workloads.schedules import described
 
 ALLTOALL = {"ring": "ring-k", "burst": "burst", "bruck": "bruck"}
 #: Column ``alg`` of rows that measured the MPI library's own collective, which is an algorithm of that library.

@@ -12,7 +12,7 @@ import numpy as np
 from tramontane.comparison.crossovers import Crossover, crossovers
 from tramontane.comparison.statistics import Entry, Ordering, agreement, orderings
 from tramontane.errors import InputError
-from tramontane.study.timed_collectives import HIGH, LOW, MEDIAN, UNKNOWN, Case, Timed, read_timed
+from tramontane.study.systems.timed_collectives import HIGH, LOW, MEDIAN, UNKNOWN, Case, Timed, read_timed
 
 #: Factors within which shares of the rows are counted.
 FACTORS = (1.25, 1.5, 2.0)

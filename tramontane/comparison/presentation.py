@@ -5,7 +5,7 @@ from typing import Any
 
 from tramontane.comparison.measured import COMPATIBLE, Comparison, LeftOut, Options
 from tramontane.comparison.statistics import AXES, NEAR, Ordering, Summary, agreement
-from tramontane.study.units import TIME, format_quantity
+from tramontane.study.values.units import TIME, format_quantity
 from tramontane.support.formatting import plural
 from tramontane.support.tables import table
 

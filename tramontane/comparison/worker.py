@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tramontane.study.points import Point
+from tramontane.study.points.points import Point
 from tramontane.substrates import get, require
 from tramontane.substrates.isolation import PointError, run_forked
 

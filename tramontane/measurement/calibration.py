@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tramontane.study.points import MEASURED, Point, SystemChoice
+from tramontane.study.points.points import MEASURED, Point, SystemChoice
 
 #: ReFrame's tag.
 TAG = "calibration"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from tramontane.measurement import calibration
 from tramontane.study import Experiment, Point, System, expand, find_root, list_experiments, load_experiment
-from tramontane.study.loading import canonical_point
-from tramontane.study.patterns import PROJECT
-from tramontane.study.points import MEASURED
-from tramontane.study.systems import Performance
+from tramontane.study.patterns.patterns import PROJECT
+from tramontane.study.points.loading import canonical_point
+from tramontane.study.points.points import MEASURED
+from tramontane.study.systems.systems import Performance
 
 #: The environment variable that names a batch, whose points are then the only cases.
 BATCH = "TRAMONTANE_BATCH"

@@ -13,9 +13,9 @@ from typing import Any, TextIO
 from tramontane.measurement.cases import BATCH
 from tramontane.measurement.reframe_report import CaseOutcome, failed_builds, finished_in, outcome_of, outcomes
 from tramontane.measurement.settings import Site, look_around
-from tramontane.study.patterns import PROJECT
-from tramontane.study.points import MEASURED, Point, SystemChoice
-from tramontane.study.settings import filled
+from tramontane.study.patterns.patterns import PROJECT
+from tramontane.study.points.points import MEASURED, Point, SystemChoice
+from tramontane.study.values.settings import filled
 from tramontane.substrates.mpi import result_of
 from tramontane.support.files import dump, write_atomically
 from tramontane.support.layout import SHARE

@@ -15,8 +15,8 @@ from typing import Any
 
 from tramontane.errors import InputError
 from tramontane.study import list_systems, load_system
-from tramontane.study.catalogue import SYSTEMS
-from tramontane.study.systems import SCALES, Environment, Partition, System
+from tramontane.study.reading.project import SYSTEMS
+from tramontane.study.systems.systems import SCALES, Environment, Partition, System
 from tramontane.substrates.mpi.launch import SESSIONS
 from tramontane.support.slurm_times import seconds
 

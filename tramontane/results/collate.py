@@ -14,7 +14,7 @@ from tramontane.results.revisions import CURRENT, REVISION, counts_as, tally
 from tramontane.results.store import Store
 from tramontane.results.timeline import WAITING
 from tramontane.study import Expansion, Experiment
-from tramontane.study.quantities import (
+from tramontane.study.values.quantities import (
     JOBS,
     LINKS,
     OPTIONAL,

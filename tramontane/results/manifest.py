@@ -14,7 +14,7 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.results.proof import digest
 from tramontane.study import Expansion, Experiment
-from tramontane.study.reading import read_json
+from tramontane.study.reading.reading import read_json
 
 Manifest = dict[str, Any]
 
@@ -41,7 +41,7 @@ def manifest(
     changed : mapping of str to int, optional
         Points by identity, with the revision that last changed their results, which tells the results of older ones.
     printed : list of dict
-        Times that a paper prints, as `tramontane.study.claims.printed_times` has them.
+        Times that a paper prints, as `tramontane.study.experiments.claims.printed_times` has them.
     """
     described = experiment.model_dump(mode="json", exclude_none=True)
     points = []

@@ -27,7 +27,7 @@ from tramontane.results.proof import (
     sealed,
     unsealed,
 )
-from tramontane.study.points import Point
+from tramontane.study.points.points import Point
 from tramontane.support.files import dump, write_atomically
 from tramontane.support.layout import home
 

@@ -5,58 +5,23 @@ Table 1 share one file of base parameters and a sensitivity study swaps that fil
 """
 
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from tramontane.errors import InputError, closest, show
-from tramontane.study.layers import Keys, Layers, Origin, copied
-from tramontane.study.machines import Machine
-from tramontane.study.mapping import FILE, NODES
-from tramontane.study.messages import explain
-from tramontane.study.names import is_name
-from tramontane.study.project import EXPERIMENTS as EXPERIMENTS  # noqa: PLC0414 - for others, too
-from tramontane.study.project import find_root as find_root  # noqa: PLC0414
-from tramontane.study.rank_files import nodes_of_ranks
-from tramontane.study.reading import read_yaml
-
-MACHINES = Path("configs/machines")
-SYSTEMS = Path("configs/systems")
-GRIDS = Path("configs/workloads/grids.yaml")
-REFERENCES = Path("configs/references.yaml")
-LIBRARIES = Path("configs/libraries.yaml")
-TABLE1 = Path("configs/paper/table1.yaml")
-TABLE2 = Path("configs/paper/table2.yaml")
+from tramontane.study.networks.machines import Machine
+from tramontane.study.networks.mapping import FILE, NODES
+from tramontane.study.networks.rank_files import nodes_of_ranks
+from tramontane.study.reading.layers import Keys, Layers, Origin
+from tramontane.study.reading.messages import explain
+from tramontane.study.reading.names import is_name
+from tramontane.study.reading.project import EXPERIMENTS, GRIDS, MACHINES, SYSTEMS, find_root
+from tramontane.study.reading.reading import changed, shared_yaml
 
 Files = tuple[tuple[Path, int | None], ...]
 """Files, each with when it was changed [ns]."""
-
-
-def cached_yaml(path: Path) -> dict[str, Any]:
-    """Return the contents of a YAML file; it is read once as long as it does not change on disk."""
-    contents: dict[str, Any] = copied(_shared_yaml(path))
-    return contents
-
-
-def _shared_yaml(path: Path) -> dict[str, Any]:
-    """Return the contents of a YAML file, which nobody may change."""
-    stamp = _stamp(path)
-    return read_yaml(path) if stamp is None else _read(path, stamp)  # the former says what is wrong
-
-
-def _stamp(path: Path) -> int | None:
-    """Return when a file was changed [ns], if it can be told."""
-    try:
-        return path.stat().st_mtime_ns
-    except (OSError, ValueError):
-        return None
-
-
-@lru_cache(maxsize=256)
-def _read(path: Path, stamp: int) -> dict[str, Any]:
-    return read_yaml(path)
 
 
 def list_experiments(root: str | Path) -> list[Path]:
@@ -82,7 +47,7 @@ def _machine_files(root: str | Path) -> list[str]:
 
 def _is_machine(root: Path, name: str) -> bool:
     try:
-        return "topology" in _shared_yaml(root / MACHINES / f"{name}.yaml")
+        return "topology" in shared_yaml(root / MACHINES / f"{name}.yaml")
     except InputError:
         return True
 
@@ -184,7 +149,7 @@ def find_file(name: str, root: Path, origin: Origin) -> Path:
 
 def _check_parts(layers: Layers, file: Path) -> None:
     """Refuse a partition or an environment that a system has not."""
-    described = _shared_yaml(file)
+    described = shared_yaml(file)
     for key in ("partition", "environment"):
         name, known = layers.get(("system", key)), described.get(f"{key}s")
         if isinstance(name, str) and isinstance(known, dict) and name not in known:
@@ -194,7 +159,7 @@ def _check_parts(layers: Layers, file: Path) -> None:
 
 def grid_points(name: str, root: Path, origin: Origin) -> object:
     """Return [nx, ny, nz] of a named grid."""
-    grids = _shared_yaml(root / GRIDS)
+    grids = shared_yaml(root / GRIDS)
     if name not in grids:
         allowed = f"[nx, ny, nz] or a grid of {GRIDS}: {', '.join(grids)}"
         raise InputError(origin.source, origin.key, name, allowed, hint=closest(name, grids))
@@ -240,7 +205,7 @@ def _of_files(layers: Layers, own: dict[str, Any], root: Path, where: Origin) ->
         return Layers()
     key = (root, name, own.get("extends"), "name" in own)
     files, merged = _MERGED.get(key, ((), Layers()))
-    if not files or any(_stamp(file) != stamp for file, stamp in files):
+    if not files or any(changed(file) != stamp for file, stamp in files):
         merged = Layers()
         files = _merge_file(merged, name, root, origin, base=base, named="name" in own)
         merged.data.get("machine", {}).pop("extends", None)
@@ -285,8 +250,8 @@ def _merge_file(
     if name in seen:
         chain = " -> ".join((*seen, name))
         raise InputError(origin.source, origin.key, name, "a file that does not lead back", problem=f"found {chain}")
-    files: Files = ((file, _stamp(file)),)
-    data = _shared_yaml(file)
+    files: Files = ((file, changed(file)),)
+    data = shared_yaml(file)
     parent, where = base or (data.get("extends"), Origin(file, "extends"))
     if "name" in data:
         raise InputError(file, "name", data["name"], "no name; a machine is called like its file")

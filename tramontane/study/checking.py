@@ -8,8 +8,21 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from tramontane.errors import InputError, closest
-from tramontane.study import network
-from tramontane.study.catalogue import (
+from tramontane.study.catalogue import load_base, load_machine
+from tramontane.study.experiments.claim_names import check_claims
+from tramontane.study.experiments.claims import CLAIMS, JUDGEMENT, load_judgement
+from tramontane.study.experiments.consistency import check_experiment
+from tramontane.study.experiments.expansion import expand
+from tramontane.study.experiments.experiments import Experiment, load_experiment
+from tramontane.study.experiments.studies import SAMPLES, read_study
+from tramontane.study.networks import network
+from tramontane.study.networks.machines import Machine
+from tramontane.study.points.loading import load_point
+from tramontane.study.points.points import Point
+from tramontane.study.reading.layers import Layers, Origin
+from tramontane.study.reading.messages import explain, field_names
+from tramontane.study.reading.names import check_name
+from tramontane.study.reading.project import (
     EXPERIMENTS,
     GRIDS,
     LIBRARIES,
@@ -18,27 +31,13 @@ from tramontane.study.catalogue import (
     SYSTEMS,
     TABLE1,
     TABLE2,
-    cached_yaml,
-    load_base,
-    load_machine,
 )
-from tramontane.study.claim_names import check_claims
-from tramontane.study.claims import CLAIMS, JUDGEMENT, load_judgement
-from tramontane.study.consistency import check_experiment
-from tramontane.study.expansion import expand
-from tramontane.study.experiments import Experiment, load_experiment
-from tramontane.study.fields import Choice, Count, Text, WholeList
-from tramontane.study.layers import Layers, Origin
-from tramontane.study.libraries import LibraryAlgorithm
-from tramontane.study.loading import load_point
-from tramontane.study.machines import Machine
-from tramontane.study.messages import explain, field_names
-from tramontane.study.names import check_name
-from tramontane.study.plausible import PLAUSIBLE, read_plausible
-from tramontane.study.points import Point
-from tramontane.study.settings import Settings
-from tramontane.study.studies import SAMPLES, read_study
-from tramontane.study.systems import read_system
+from tramontane.study.reading.reading import cached_yaml
+from tramontane.study.sampling.plausible import PLAUSIBLE, read_plausible
+from tramontane.study.systems.libraries import LibraryAlgorithm
+from tramontane.study.systems.systems import read_system
+from tramontane.study.values.fields import Choice, Count, Text, WholeList
+from tramontane.study.values.settings import Settings
 
 
 class NamedGrid(Settings):

@@ -16,12 +16,21 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from tramontane.errors import InputError, show
-from tramontane.study import network, units
-from tramontane.study.catalogue import find_root, list_machines, load_machine
+from tramontane.study.catalogue import list_machines, load_machine
 from tramontane.study.checking import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
-from tramontane.study.claims import Claims, Judgement
-from tramontane.study.experiments import SCALES, Experiment
-from tramontane.study.fields import (
+from tramontane.study.experiments.claims import Claims, Judgement
+from tramontane.study.experiments.experiments import SCALES, Experiment
+from tramontane.study.experiments.studies import Study
+from tramontane.study.networks import network
+from tramontane.study.networks.machines import Machine
+from tramontane.study.points.points import Point, SystemChoice
+from tramontane.study.reading.messages import elements, entries, submodels, tag
+from tramontane.study.reading.project import find_root
+from tramontane.study.sampling.plausible import Plausible
+from tramontane.study.systems.libraries import LibraryAlgorithm, library_algorithms
+from tramontane.study.systems.systems import System
+from tramontane.study.values import units
+from tramontane.study.values.fields import (
     Choice,
     ChoiceOrLists,
     Geometry,
@@ -31,16 +40,9 @@ from tramontane.study.fields import (
     Wholes,
     Words,
 )
-from tramontane.study.kinds import WORKLOADS
-from tramontane.study.libraries import LibraryAlgorithm, library_algorithms
-from tramontane.study.machines import Machine
-from tramontane.study.messages import elements, entries, submodels, tag
-from tramontane.study.plausible import Plausible
-from tramontane.study.points import Point, SystemChoice
-from tramontane.study.programs import STEPS, CollectiveStep, Program, StepOf
-from tramontane.study.studies import Study
-from tramontane.study.systems import System
-from tramontane.study.workloads import COLLECTIVES
+from tramontane.study.workloads.kinds import WORKLOADS
+from tramontane.study.workloads.programs import STEPS, CollectiveStep, Program, StepOf
+from tramontane.study.workloads.workloads import COLLECTIVES
 
 COMMAND = "python -m tramontane.study.generate"
 SCHEMAS = Path("workflow/schemas")

@@ -13,7 +13,7 @@ from tramontane.errors import InputError, closest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tramontane.study.points import Point
+    from tramontane.study.points.points import Point
     from tramontane.substrates.refusal import Refusal
 
 
@@ -117,7 +117,7 @@ def get(name: str, threads: int = 1, device: str | None = None) -> Substrate:
         from tramontane.substrates.sstmacro import SstMacro  # noqa: PLC0415
 
         return SstMacro()
-    from tramontane.study.points import SUBSTRATES  # noqa: PLC0415
+    from tramontane.study.points.points import SUBSTRATES  # noqa: PLC0415
 
     raise InputError("substrate", "", name, ", ".join(SUBSTRATES), hint=closest(name, SUBSTRATES))
 
@@ -133,7 +133,7 @@ def require(name: str, threads: int = 1) -> Substrate:
     substrate = get(name, threads)
     reason = substrate.available()
     if reason is not None:
-        from tramontane.study.points import SUBSTRATES  # noqa: PLC0415
+        from tramontane.study.points.points import SUBSTRATES  # noqa: PLC0415
 
         ready = ", ".join(other for other in SUBSTRATES if get(other).available() is None) or "none is installed"
         raise InputError(f"substrate {name}", "", name, ready, problem=reason)

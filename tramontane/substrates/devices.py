@@ -8,7 +8,7 @@ from tramontane.errors import InputError, Line
 from tramontane.extension import simulator
 
 if TYPE_CHECKING:  # for the command line asks here what options may say, and is to start quickly
-    from tramontane.study.points import Point
+    from tramontane.study.points.points import Point
 
 #: ``cpu``: the engine for processors. ``gpu``: the first accelerator; what it can't do is refused. ``auto``: that where
 #: it is likely to be faster, and there is one that can do the point. ``host``: the engine for accelerators, on threads.

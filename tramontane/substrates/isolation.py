@@ -22,7 +22,7 @@ from tramontane.substrates import Gatherer, Keeper, Substrate, Tell, building, g
 from tramontane.support.processes import end_with_parent, processor_time, python
 
 if TYPE_CHECKING:
-    from tramontane.study.points import Point
+    from tramontane.study.points.points import Point
 
 T = TypeVar("T")
 

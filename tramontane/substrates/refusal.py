@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tramontane.study.jobs import Jobs
-from tramontane.study.machines import EXPECTED, PROGRESS, STEP_COSTS
-from tramontane.study.points import Point
-from tramontane.study.settings import Settings
+from tramontane.study.networks.machines import EXPECTED, PROGRESS, STEP_COSTS
+from tramontane.study.points.points import Point
+from tramontane.study.values.settings import Settings
+from tramontane.study.workloads.jobs import Jobs
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ are forecasts anyway, radices that seem far slower after one repeat are left out
 from collections.abc import Callable
 from typing import Any
 
-from tramontane.study.points import Point
-from tramontane.study.settings import filled
-from tramontane.study.workloads import OPTIMAL, Allreduce
+from tramontane.study.points.points import Point
+from tramontane.study.values.settings import filled
+from tramontane.study.workloads.workloads import OPTIMAL, Allreduce
 
 Result = dict[str, Any]
 

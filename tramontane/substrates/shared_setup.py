@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.shared_memory import SharedMemory
 
-from tramontane.study.points import Point
+from tramontane.study.points.points import Point
 
 
 @contextmanager

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from tramontane.study.jobs import Jobs
-from tramontane.study.machines import COPIES, Machine
-from tramontane.study.network import FIXED
-from tramontane.study.points import Point
-from tramontane.study.units import UNLIMITED
+from tramontane.study.networks.machines import COPIES, Machine
+from tramontane.study.networks.network import FIXED
+from tramontane.study.points.points import Point
+from tramontane.study.values.units import UNLIMITED
+from tramontane.study.workloads.jobs import Jobs
 from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once, options
 from tramontane.substrates.programs import Finished, complaint, run_program

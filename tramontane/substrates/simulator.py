@@ -11,15 +11,17 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.extension import simulator as _extension
 from tramontane.results.timeline import Stretch
-from tramontane.study import patterns, stages, traces
-from tramontane.study.jobs import Jobs
-from tramontane.study.kinds import Workload
-from tramontane.study.link_names import INJECTION, LinkNames
-from tramontane.study.points import Point
-from tramontane.study.schedules import stages_of
-from tramontane.study.settings import filled
-from tramontane.study.units import WHOLE
-from tramontane.study.workloads import Trace
+from tramontane.study.networks.link_names import INJECTION, LinkNames
+from tramontane.study.patterns import patterns
+from tramontane.study.points import stages
+from tramontane.study.points.points import Point
+from tramontane.study.traces import traces
+from tramontane.study.values.settings import filled
+from tramontane.study.values.units import WHOLE
+from tramontane.study.workloads.jobs import Jobs
+from tramontane.study.workloads.kinds import Workload
+from tramontane.study.workloads.schedules import stages_of
+from tramontane.study.workloads.workloads import Trace
 from tramontane.substrates import Tell, devices, spack
 from tramontane.substrates.checkpoints import Checkpoint
 from tramontane.substrates.search import is_search, search

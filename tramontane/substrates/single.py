@@ -5,7 +5,7 @@ from typing import Any
 
 from tramontane.errors import InputError
 from tramontane.study import Point, load_point
-from tramontane.study.cost import estimate
+from tramontane.study.points.cost import estimate
 from tramontane.substrates import Keeper, require
 from tramontane.substrates.isolation import PointError, PointMistakeError, run_fresh
 from tramontane.support.formatting import about_bytes

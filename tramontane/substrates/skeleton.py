@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tramontane import __version__
-from tramontane.study.points import Point
+from tramontane.study.points.points import Point
 from tramontane.substrates.mpi.program import complaint, headers, last_object, sources, workload_arguments
 from tramontane.support.layout import SHARE
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tramontane.study.jobs import Jobs
+from tramontane.study.workloads.jobs import Jobs
 
 
 def with_slowdown(together: dict[str, Any], jobs: Jobs, run_alone: Callable[[int], dict[str, Any]]) -> dict[str, Any]:

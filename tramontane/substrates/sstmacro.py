@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from tramontane import __version__
-from tramontane.study.machines import COPIES, Machine
-from tramontane.study.mapping import spelled
-from tramontane.study.points import Point
-from tramontane.study.settings import filled
-from tramontane.study.units import BANDWIDTH, UNLIMITED, format_quantity
+from tramontane.study.networks.machines import COPIES, Machine
+from tramontane.study.networks.mapping import spelled
+from tramontane.study.points.points import Point
+from tramontane.study.values.settings import filled
+from tramontane.study.values.units import BANDWIDTH, UNLIMITED, format_quantity
 from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once
 from tramontane.substrates.programs import Finished, complaint, run_program

@@ -4,7 +4,7 @@ There are two styles. Figures, captions and the report group digits by narrow sp
 of ten: :func:`number` and what is made of it. Lines on a terminal and tables of Markdown pages group by commas
 (``390,625``): :func:`count`, :func:`rounded` and what is made of them; and where nobody needs four digits they say
 :func:`about_seconds` and :func:`about_bytes`. What is read back (a quantity of a YAML file) is written by
-:func:`tramontane.study.units.format_quantity`, the exact inverse of its parser.
+:func:`tramontane.study.values.units.format_quantity`, the exact inverse of its parser.
 """
 
 import math

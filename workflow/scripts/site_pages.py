@@ -23,12 +23,12 @@ PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "validatio
 PYTHON = {
     "One point": ("tramontane.api.simulate", "tramontane.api.Result", "tramontane.errors.InputError"),
     "What to study": (
-        "tramontane.study.points.Point",
-        "tramontane.study.loading.load_point",
+        "tramontane.study.points.points.Point",
+        "tramontane.study.points.loading.load_point",
         "tramontane.study.catalogue.load_machine",
-        "tramontane.study.experiments.load_experiment",
-        "tramontane.study.expansion.expand",
-        "tramontane.study.cost.estimate",
+        "tramontane.study.experiments.experiments.load_experiment",
+        "tramontane.study.experiments.expansion.expand",
+        "tramontane.study.points.cost.estimate",
     ),
     "Results": (
         "tramontane.results.store.Store",

@@ -4,7 +4,7 @@
 
 #include "fuzz.hpp"
 #include "simulation.hpp"
-#include "topology.hpp"
+#include "topologies/topology.hpp"
 
 namespace tramontane::fuzz {
 namespace {

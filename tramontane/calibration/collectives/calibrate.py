@@ -16,8 +16,8 @@ from tramontane.calibration.collectives.points import make_point, placement
 from tramontane.calibration.collectives.rows import Row, read_rows
 from tramontane.study import Machine, load_machine
 from tramontane.study.catalogue import load_base
-from tramontane.study.libraries import LibraryAlgorithm, library_algorithms
-from tramontane.study.timed_collectives import ALIASES, Case
+from tramontane.study.systems.libraries import LibraryAlgorithm, library_algorithms
+from tramontane.study.systems.timed_collectives import ALIASES, Case
 from tramontane.support.files import write_atomically
 
 

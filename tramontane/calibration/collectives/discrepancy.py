@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tramontane.calibration.collectives.parameters import Values
-from tramontane.study.timed_collectives import Case
+from tramontane.study.systems.timed_collectives import Case
 
 #: Sizes count as similar within about this factor; measured ones are a factor of 8 apart.
 SIMILAR = 4.0

@@ -5,7 +5,7 @@ from typing import Any
 from tramontane.calibration.collectives.fitting import Fit
 from tramontane.calibration.collectives.points import EJECTION, GLOBAL, rate, whole
 from tramontane.calibration.machine_file import quantity
-from tramontane.study.units import BANDWIDTH, SIZE, TIME, format_quantity
+from tramontane.study.values.units import BANDWIDTH, SIZE, TIME, format_quantity
 
 #: Keys of a machine file that are said anew.
 _TOLD = ("extends", "description", "source", "name")

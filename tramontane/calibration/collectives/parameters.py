@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tramontane.study import Machine
-from tramontane.study.timed_collectives import Case
+from tramontane.study.systems.timed_collectives import Case
 
 Values = npt.NDArray[np.float64]
 

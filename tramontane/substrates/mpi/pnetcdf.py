@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tramontane.study.points import DEFAULT_SYSTEM, SystemChoice
+from tramontane.study.points.points import DEFAULT_SYSTEM, SystemChoice
 from tramontane.substrates.building import digest, link, once, options
 from tramontane.substrates.mpi.launch import Ended, start
 from tramontane.substrates.mpi.libraries import Library, library_of

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tramontane.study.kinds import Workload
-from tramontane.study.points import Point
+from tramontane.study.points.points import Point
+from tramontane.study.workloads.kinds import Workload
 from tramontane.support.layout import SHARE
 
 NAME = "tramontane-mpi"

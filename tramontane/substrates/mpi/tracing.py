@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from tramontane.errors import InputError
-from tramontane.study.mpi_traces import SUFFIX
+from tramontane.study.traces.mpi_traces import SUFFIX
 from tramontane.substrates.mpi.build import build_tracer, missing_tools
 from tramontane.substrates.mpi.launch import SESSIONS
 from tramontane.substrates.mpi.libraries import INSTALL, Library, find_command, found

@@ -1,0 +1,1 @@
+"""Calls of collectives, and which algorithm an MPI library chooses for one."""

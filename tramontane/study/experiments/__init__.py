@@ -1,0 +1,1 @@
+"""Experiments and their expansion into points, studies of uncertainty, and what papers state."""

@@ -1,0 +1,168 @@
+"""What only all points of an experiment show together: figures without results, and values that mean nothing.
+
+None of it is a mistake of a single key; each would run to the end, and then fail or show less than was meant.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from tramontane.errors import InputError, closest, show
+from tramontane.study.experiments.expansion import Coordinate, Expansion, swept
+from tramontane.study.experiments.experiments import DRAW, MEMBER, Experiment
+from tramontane.study.points.points import EACH, HOTTEST, MEASURED, Point
+from tramontane.study.reading.layers import split
+
+_SERIES = "series"
+
+
+def _searched(point: Point) -> bool:
+    return point.workload.is_search
+
+
+def _cut_short(point: Point) -> bool:
+    return bool(point.steady.error)
+
+
+def _sampled(point: Point) -> bool:
+    return point.steady.stages is not None
+
+
+_KINDS: Mapping[str, tuple[Callable[[Point], bool], str]] = {
+    "congestion-matrix": (lambda point: point.statistics.congestion > 0, "points with statistics.congestion"),
+    "links": (lambda point: point.statistics.links in (HOTTEST, EACH), "points with statistics.links hottest or each"),
+    "delay-distribution": (lambda point: point.substrate != MEASURED, f"points of another substrate than {MEASURED}"),
+    "radix": (_searched, "points with workload.radix: optimal, or a dimension radix"),
+    "steps": (
+        lambda point: point.workload.kind in ("program", "jobs", "trace") and point.substrate == "simulator",
+        "programs on the simulator, which alone tells what each step took",
+    ),
+}
+_VARIABLES: Mapping[str, tuple[Callable[[Point], bool], str]] = {
+    "best_radix": (_searched, "points with workload.radix: optimal"),
+    "repeats_simulated": (_cut_short, "points with steady.error"),
+    "repeats_left_out": (_cut_short, "points with steady.error"),
+    "stages_simulated": (_sampled, "points with steady.stages"),
+    "stages_left_out": (_sampled, "points with steady.stages"),
+    "steady_error": (lambda point: not point.steady.is_default, "points with steady.error or steady.stages"),
+}
+"""What a figure needs of at least one point, by its kind and by its variable."""
+
+
+def check_experiment(experiment: Experiment, expansions: Iterable[Expansion]) -> None:
+    """Refuse an experiment whose figure would be empty, or whose values mean nothing (InputError)."""
+    _check_derived(experiment)
+    _check_axes(experiment)
+    for expansion in expansions:
+        _check_results(expansion)
+        _check_twice(expansion)
+    _check_series(experiment)
+
+
+def _check_derived(experiment: Experiment) -> None:
+    """Refuse to derive what a dimension sets: its coordinate would say one thing and the point another."""
+    own = [key for key in experiment.cross if key not in experiment.variants]
+    given = {split(key) for key in (*own, *itertools.chain.from_iterable(experiment.zip))}
+    for key in experiment.derive:
+        if split(key) in given:
+            origin = experiment.origin("derive", key)
+            problem = f"'{key}' is a dimension"
+            raise InputError(origin.source, origin.key, key, "what no dimension sets", problem=problem)
+
+
+def _check_axes(experiment: Experiment) -> None:
+    figure = experiment.figure
+    taken = [figure.x] if figure.kind in ("scaling", "substrates") else []
+    for key, names in (("lines", figure.line_dimensions), ("reduce", tuple(figure.reduce))):
+        for name in names:
+            if name in taken:
+                origin = experiment.origin("figure", key)
+                problem = f"found {show(name)}, which is used already"
+                raise InputError(origin.source, origin.key, name, "each dimension once", problem=problem)
+            taken.append(name)
+
+
+def _check_results(expansion: Expansion) -> None:
+    """Refuse a figure of what no point gives, and words along an axis of numbers."""
+    figure, experiment = expansion.experiment.figure, expansion.experiment
+    points = list(expansion.unique().values())
+    if not points:
+        origin = experiment.origin(
+            "exclude" if experiment.exclude else "scales", *([] if experiment.exclude else [expansion.scale])
+        )
+        raise InputError(
+            origin.source, origin.key, None, "a point at least", problem=f"no point is left at scale {expansion.scale}"
+        )
+    needs = [("kind", figure.kind, _KINDS)] if not (figure.kind == "radix" and "radix" in expansion.dims) else []
+    needs += [("y", figure.y, _VARIABLES)] if figure.kind == "scaling" else []
+    for key, word, known in needs:
+        if word in known and not any(map(known[word][0], points)):
+            raise InputError(
+                experiment.path,
+                f"figure.{key}",
+                word,
+                f"another, or {known[word][1]}",
+                where=f"scale {expansion.scale}",
+            )
+    if figure.kind == "scaling" and not all(_is_number(value) for value in expansion.dims.get(figure.x, [])):
+        raise InputError(experiment.path, "figure.x", figure.x, "a dimension whose values are numbers")
+
+
+def _is_number(value: Coordinate) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check_twice(expansion: Expansion) -> None:
+    """Refuse two values of a dimension that always give the same point, such as 1 ns and 1000 ps.
+
+    Draws of a sample may coincide: nobody chose their values.
+    """
+    experiment = expansion.experiment
+    keys = experiment.dimensions()
+    for name, values in expansion.dims.items():
+        if name in (MEMBER, DRAW) or keys[name] in experiment.variants:
+            continue
+        found: dict[Coordinate, dict[tuple[Coordinate, ...], str]] = {value: {} for value in values}
+        for entry in expansion.points:
+            if entry.point is not None:
+                others = tuple(value for other, value in entry.coords.items() if other != name)
+                found[entry.coords[name]][others] = entry.point.id
+        seen: dict[tuple[tuple[tuple[Coordinate, ...], str], ...], Coordinate] = {}
+        for value, points in found.items():
+            first = seen.setdefault(tuple(points.items()), value)
+            if points and first != value:
+                problem = f"found {show(first)} and {show(value)}, which give the same points"
+                origin = experiment.origin("cross" if keys[name] in experiment.cross else "zip", keys[name])
+                raise InputError(origin.source, origin.key, value, "each value once", problem=problem)
+
+
+def _check_series(experiment: Experiment) -> None:
+    """Refuse labels and patterns of series that no scale has."""
+    figure = experiment.figure
+    made = [_series(experiment, swept(experiment, scale)) for scale in experiment.scales]
+    if any(names is None for names in made):
+        return
+    names = sorted({name for names in made for name in names or ()})
+    allowed = f"a series: {', '.join(names) or 'there is none'}"
+    for number, best in enumerate(figure.best):
+        for pattern in [best.of] if isinstance(best.of, str) else best.of:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                key = f"figure.best[{number}].of"
+                raise InputError(experiment.path, key, pattern, allowed, hint=closest(pattern, names))
+    for name in figure.labels:
+        if name not in names and name not in (best.series for best in figure.best):
+            problem = f"no series {show(name)}"
+            hint = closest(name, names)
+            raise InputError(experiment.path, f"figure.labels.{name}", name, allowed, problem=problem, hint=hint)
+
+
+def _series(experiment: Experiment, dims: Mapping[str, Sequence[Coordinate]]) -> list[str] | None:
+    """Return the names of the series; None where some are numbers, which get units that only a dataset knows."""
+    figure = experiment.figure
+    lines = figure.line_dimensions or ((_SERIES,) if _SERIES in dims else ())
+    named = {figure.x, MEMBER, *figure.reduce, *lines}
+    others = [name for name, values in dims.items() if name not in named and len(values) > 1]
+    parts = [dims[name] for name in (*lines, *others) if name in dims]
+    if not all(isinstance(value, str) for values in parts for value in values):
+        return None
+    return [", ".join(map(str, combination)) for combination in itertools.product(*parts)]

@@ -1,0 +1,417 @@
+"""Expands an experiment at a scale to its points.
+
+The order is that of the file: dimensions as declared, their values as listed, the last dimension fastest. Nothing
+depends on the order of keys in a mapping other than `cross`, and adding one value to one list adds exactly the points
+with that value, because a point's identity depends on nothing but its own settings.
+"""
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from tramontane.errors import InputError, closest, show
+from tramontane.study.catalogue import resolve_names
+from tramontane.study.experiments.experiments import _REFERENCE, DRAW, MEMBER, Experiment
+from tramontane.study.points.loading import build_point
+from tramontane.study.points.points import Point
+from tramontane.study.reading.layers import Keys, Layers, Origin, copied, split
+from tramontane.study.sampling.plausible import PLAUSIBLE, Unstated, lay_over
+from tramontane.study.values.expressions import evaluate
+from tramontane.study.workloads.kinds import WORKLOADS
+
+Coordinate = str | int | float | bool
+MAX_MEMBERS = 1000
+MOST_POINTS = 20_000
+"""Combinations of an experiment at a scale; what takes longer than a minute to write out was hardly meant."""
+JITTER = "1 ns"
+"""Start jitter of an ensemble's members where the experiment does not say otherwise."""
+_UNSET = dict.fromkeys(name for model in WORKLOADS for name in model.model_fields)
+"""Keys that some workload has, without a value."""
+
+
+@dataclass(frozen=True)
+class ExpandedPoint:
+    """One combination of an experiment's parameters.
+
+    Attributes
+    ----------
+    coords : dict
+        Value of each dimension, in order.
+    point : Point or None
+        The point; None if the combination is excluded.
+    excluded : bool
+        Whether an `exclude` expression is true for it.
+    """
+
+    coords: dict[str, Coordinate]
+    point: Point | None
+    excluded: bool = False
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """An experiment at a scale.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        What was expanded.
+    scale : str
+        The scale.
+    dims : dict
+        Dimensions in order, each with the list of its coordinate values.
+    points : list of ExpandedPoint
+        All combinations in order, excluded ones too.
+    base : dict
+        What all points have in common, with the scale's values in place of their names.
+    values : dict
+        The scale's values.
+    """
+
+    experiment: Experiment
+    scale: str
+    dims: dict[str, list[Coordinate]]
+    points: list[ExpandedPoint]
+    base: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def unique(self) -> dict[str, Point]:
+        """Return the points to run by identity; a point with two sets of coordinates is run once."""
+        return {entry.point.id: entry.point for entry in self.points if entry.point is not None}
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """A value of a parameter: where it goes in a point and where it is written."""
+
+    path: Keys
+    value: Any
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class _Dimension:
+    """A dimension with what each of its values sets."""
+
+    name: str
+    coordinates: list[Coordinate]
+    settings: list[list[_Setting]]
+
+
+def expand(experiment: Experiment, scale: str) -> Expansion:
+    """Return all points of an experiment at a scale.
+
+    Raises
+    ------
+    InputError
+        If the scale is not defined or a point is impossible; the line names the key to mend and the point.
+    """
+    if scale not in experiment.scales:
+        names = ", ".join(experiment.scales)
+        raise InputError(experiment.path, f"scales.{scale}", scale, names, hint=closest(scale, experiment.scales))
+    expander = _Expander(experiment, scale)
+    dimensions = expander.dimensions()
+    points = list(expander.points(dimensions))
+    expander.check_axis(dimensions)  # now that the points can have these values
+    dims = {dimension.name: dimension.coordinates for dimension in dimensions}
+    return Expansion(experiment, scale, dims, points, expander.base.data, expander.values)
+
+
+def swept(experiment: Experiment, scale: str) -> dict[str, list[Coordinate]]:
+    """Return the coordinates of an experiment's dimensions at a scale it has, without making its points."""
+    return {dimension.name: dimension.coordinates for dimension in _Expander(experiment, scale).dimensions()}
+
+
+def scale_values(experiment: Experiment, scale: str) -> dict[str, Any]:
+    """Return the values a scale defines, with ranges of process counts written out."""
+    raw = experiment.scales[scale]
+    return {name: _listed(value, experiment.origin("scales", scale, name)) for name, value in raw.items()}
+
+
+def decades(low: int, high: int, steps: list[int]) -> list[int]:
+    """Return the numbers step * 10^e between `low` and `high`, both included, in ascending order."""
+    powers = range(len(str(high)) + 1)
+    return sorted({step * 10**power for power in powers for step in steps if low <= step * 10**power <= high})
+
+
+def coordinate(value: object) -> Coordinate:
+    """Return a swept value as the coordinate of a dataset: numbers and words as they are, anything else as text."""
+    if isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, dict) and isinstance(value.get("name"), str):
+        return str(value["name"])
+    if isinstance(value, list) and all(isinstance(item, int) for item in value):
+        return "x".join(str(item) for item in value)
+    return json.dumps(value, sort_keys=True)
+
+
+def _listed(value: object, origin: Origin) -> object:
+    """Write out {decades: [low, high], steps: [...]}."""
+    if not (isinstance(value, dict) and "decades" in value):
+        return value
+    allowed = "{decades: [first, last]}, optionally with steps: a list of whole numbers from 1 to 9"
+    steps = value.get("steps", list(range(1, 10)))
+    limits = value["decades"]
+    for key in value:
+        if key not in ("decades", "steps"):
+            raise InputError(origin.source, f"{origin.key}.{key}", key, allowed, problem=f"unknown key '{key}'")
+    if not isinstance(limits, list) or len(limits) != 2 or not all(_whole(limit) for limit in limits):
+        raise InputError(origin.source, f"{origin.key}.decades", limits, allowed)
+    if not isinstance(steps, list) or not steps or not all(_whole(step) and step <= 9 for step in steps):
+        raise InputError(origin.source, f"{origin.key}.steps", steps, allowed)
+    counts = decades(int(limits[0]), int(limits[1]), [int(step) for step in steps])
+    if not counts:
+        raise InputError(origin.source, f"{origin.key}.decades", limits, "first <= last")
+    return counts
+
+
+def _whole(value: object) -> bool:
+    """Tell whether a value is a count of ranks or members."""
+    if isinstance(value, float):
+        return value.is_integer() and 1 <= value < 2**31
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 2**31
+
+
+class _Expander:
+    """Holds what all points of an expansion share."""
+
+    def __init__(self, experiment: Experiment, scale: str) -> None:
+        self.experiment = experiment
+        self.scale = scale
+        self.values = scale_values(experiment, scale)
+        self.base = Layers()
+        self._merge(self.base, experiment.base, (), experiment.origin("base"))
+
+    def _merge(self, layers: Layers, settings: Mapping[str, Any], path: Keys, origin: Origin) -> None:
+        for key, value in settings.items():
+            below = (*path, *split(key))
+            written = origin.below(key)
+            if isinstance(value, dict):
+                self._merge(layers, value, below, written)
+            else:
+                final, written = self.substitute(value, written)
+                layers.set(below, final, written)
+
+    def substitute(self, value: Any, origin: Origin) -> tuple[Any, Origin]:
+        """Replace $name by the scale's value, anywhere inside `value`; the origin becomes the scale's line."""
+        if isinstance(value, str):
+            match = _REFERENCE.fullmatch(value.strip())
+            if not match:
+                return value, origin
+            name = match[1]
+            if name not in self.values:
+                raise InputError(
+                    origin.source,
+                    origin.key,
+                    value,
+                    ", ".join(f"${known}" for known in self.values),
+                    hint=closest(name, self.values),
+                )
+            return copied(self.values[name]), self.experiment.origin("scales", self.scale, name)
+        if isinstance(value, list):
+            return [self.substitute(item, origin)[0] for item in value], origin
+        if isinstance(value, dict):
+            return {key: self.substitute(item, origin)[0] for key, item in value.items()}, origin
+        return value, origin
+
+    def dimensions(self) -> list[_Dimension]:
+        """Return the dimensions with their values at this scale."""
+        made = []
+        for name, key in self.experiment.dimensions().items():
+            if key == "ensemble" and name == MEMBER:
+                made.append(self._members())
+            elif key == "sample" and name == DRAW:
+                made.append(self._drawn())
+            elif key in self.experiment.cross:
+                made.append(self._crossed(name, key))
+            else:
+                number = next(n for n, block in enumerate(self.experiment.zip) if next(iter(block)) == key)
+                made.append(self._zipped(name, number))
+        self._check_overlap(made)
+        self._check_number(made)
+        return made
+
+    def check_axis(self, dimensions: list[_Dimension]) -> None:
+        """Refuse a logarithmic axis for values that it can't have."""
+        figure = self.experiment.figure
+        values = next((dimension.coordinates for dimension in dimensions if dimension.name == figure.x), [])
+        lowest = min((value for value in values if isinstance(value, int | float)), default=1)
+        if figure.x_scale == "log" and lowest <= 0:
+            origin = self.experiment.origin("figure", "x_scale")
+            problem = f"found log, for {figure.x} from {lowest} on"
+            raise InputError(origin.source, origin.key, "log", "linear", problem=problem)
+
+    def _check_number(self, dimensions: list[_Dimension]) -> None:
+        """Refuse too many points before any is made."""
+        number = math.prod(len(dimension.coordinates) for dimension in dimensions)
+        if number > MOST_POINTS:
+            sizes = " x ".join(f"{len(dimension.coordinates)} {dimension.name}" for dimension in dimensions)
+            problem = f"found {number} points, {sizes}"
+            origin = self.experiment.origin("scales", self.scale)
+            raise InputError(origin.source, origin.key, number, f"at most {MOST_POINTS}", problem=problem)
+
+    def _list(self, value: object, origin: Origin) -> tuple[list[Any], Origin]:
+        listed, origin = self.substitute(value, origin)
+        listed = _listed(listed, origin)
+        if not isinstance(listed, list) or not listed:
+            raise InputError(origin.source, origin.key, listed, "a list of values, or $name of a list of the scale")
+        return listed, origin
+
+    def _crossed(self, name: str, key: str) -> _Dimension:
+        values, origin = self._list(self.experiment.cross[key], self.experiment.origin("cross", key))
+        variants = self.experiment.variants.get(key)
+        if variants is None:
+            settings = [[_Setting(split(key), value, origin)] for value in values]
+        else:
+            settings = [self._variant(key, value, origin) for value in values]
+        return _Dimension(name, self._distinct(values, origin), settings)
+
+    def _variant(self, label: str, value: object, origin: Origin) -> list[_Setting]:
+        variants = self.experiment.variants[label]
+        if str(value) not in variants:
+            hint = closest(value, variants)
+            raise InputError(origin.source, origin.key, value, f"{', '.join(variants)} (variants.{label})", hint=hint)
+        layers = Layers()
+        self._merge(layers, variants[str(value)], (), self.experiment.origin("variants", label, str(value)))
+        return [_Setting(path, leaf, layers.origins[path]) for path, leaf in layers.leaves()]
+
+    def _zipped(self, name: str, number: int) -> _Dimension:
+        columns = {
+            key: self._list(value, self.experiment.origin(f"zip[{number}]", key))
+            for key, value in self.experiment.zip[number].items()
+        }
+        first, (values, origin) = next(iter(columns.items()))
+        for other, where in columns.values():
+            if len(other) != len(values):
+                problem = f"found {len(other)} values"
+                raise InputError(where.source, where.key, other, f"{len(values)}, as many as {first}", problem=problem)
+        settings = [
+            [_Setting(split(key), column[row], where) for key, (column, where) in columns.items()]
+            for row in range(len(values))
+        ]
+        return _Dimension(name, self._distinct(values, origin), settings)
+
+    def _members(self) -> _Dimension:
+        number, origin = self.substitute(self.experiment.ensemble, self.experiment.origin("ensemble"))
+        if not _whole(number) or int(number) > MAX_MEMBERS:
+            raise InputError(origin.source, origin.key, number, f"a whole number from 1 to {MAX_MEMBERS}")
+        members = list(range(int(number)))
+        return _Dimension(MEMBER, list(members), [[_Setting((MEMBER,), member, origin)] for member in members])
+
+    def _drawn(self) -> _Dimension:
+        sample = self.experiment.sample
+        assert sample is not None
+        size, origin = self.substitute(sample.size, self.experiment.origin("sample", "size"))
+        if not _whole(size) or not sample.fits(int(size)):
+            raise InputError(origin.source, origin.key, size, f"with {sample.method} {sample.sizes()}")
+        written = self.experiment.origin("sample", "parameters")
+        draws = sample.draws(int(size))
+        if sample.plausible is not None:
+            settings = [[_Setting((DRAW,), each, written)] for each in draws]
+            return _Dimension(DRAW, list(range(int(size))), settings)
+        settings = [
+            [_Setting(split(path), value, written.below(path)) for path, value in each.items()] for each in draws
+        ]
+        return _Dimension(DRAW, list(range(int(size))), settings)
+
+    @staticmethod
+    def _distinct(values: list[Any], origin: Origin) -> list[Coordinate]:
+        coordinates = [coordinate(value) for value in values]
+        seen = set()
+        for value in coordinates:
+            if value in seen:
+                problem = f"found {show(value)} twice"
+                raise InputError(origin.source, origin.key, value, "each value once", problem=problem)
+            seen.add(value)
+        return coordinates
+
+    def _check_overlap(self, dimensions: list[_Dimension]) -> None:
+        """Refuse two dimensions that set the same value: one of them would have no effect."""
+        owners: dict[Keys, str] = {}
+        for dimension in dimensions:
+            for setting in {setting.path: setting for row in dimension.settings for setting in row}.values():
+                owner = owners.setdefault(setting.path, dimension.name)
+                if owner != dimension.name:
+                    raise InputError(
+                        setting.origin.source,
+                        setting.origin.key,
+                        None,
+                        "each value in one dimension",
+                        problem=f"'{'.'.join(setting.path)}' is set by dimension '{owner}' too",
+                    )
+
+    def points(self, dimensions: list[_Dimension]) -> Iterator[ExpandedPoint]:
+        """Yield all combinations in order."""
+        rows = [list(zip(dimension.coordinates, dimension.settings, strict=True)) for dimension in dimensions]
+        for combination in itertools.product(*rows):
+            coords = {dim.name: value for dim, (value, _) in zip(dimensions, combination, strict=True)}
+            settings = [setting for _, row in combination for setting in row]
+            yield self._point(coords, settings)
+
+    def _point(self, coords: dict[str, Coordinate], settings: list[_Setting]) -> ExpandedPoint:
+        where = ", ".join(f"{name}={value}" for name, value in coords.items())
+        layers = self.base.copy()
+        member = draw = None
+        for setting in settings:
+            if setting.path == (MEMBER,):
+                member = setting
+            elif setting.path == (DRAW,):
+                draw = setting
+            else:
+                layers.set(setting.path, setting.value, setting.origin)
+        if member is not None:
+            self._jitter(layers, member)
+        if self.experiment.exclude or self.experiment.derive:
+            resolve_grid_only(layers, self.experiment)
+        for number, expression in enumerate(self.experiment.exclude):
+            origin = self.experiment.origin(f"exclude[{number}]")
+            excluded = evaluate(expression, self._names(coords, layers), origin, where)
+            if not isinstance(excluded, bool):
+                allowed = "an expression that is true or false"
+                raise InputError(origin.source, origin.key, excluded, allowed, where=where)
+            if excluded:
+                return ExpandedPoint(coords, None, True)
+        for key, expression in self.experiment.derive.items():
+            origin = self.experiment.origin("derive", key)
+            value = evaluate(self.substitute(expression, origin)[0], self._names(coords, layers), origin, where)
+            layers.set(split(key), list(value) if isinstance(value, tuple) else value, origin)
+        experiment = self.experiment
+        varied = {setting.path for setting in settings} | {split(key) for key in experiment.derive}
+        adjust = None if draw is None else partial(self._lay_over, drawn=draw.value, varied=varied, where=where)
+        return ExpandedPoint(coords, build_point(layers, experiment.root, experiment.path, where, "base", adjust))
+
+    def _lay_over(self, layers: Layers, *, drawn: Mapping[str, Any], varied: Set[Keys], where: str) -> None:
+        sample = self.experiment.sample
+        assert sample is not None
+        known = {name: each for name, each in sample.known.items() if isinstance(each, Unstated)}
+        origin = Origin(self.experiment.root / PLAUSIBLE / f"{sample.plausible}.yaml", "parameters")
+        lay_over(layers, known, drawn, varied, origin, where)
+
+    @staticmethod
+    def _jitter(layers: Layers, member: _Setting) -> None:
+        """Make the settings those of one member of an ensemble."""
+        seed = layers.data.get("seed", Point.model_fields["seed"].default)
+        if isinstance(seed, int):
+            layers.set(("seed",), seed + member.value, layers.origins.get(("seed",), member.origin))
+        if "start_jitter" not in layers.data:
+            layers.set(("start_jitter",), JITTER, member.origin)
+
+    def _names(self, coords: Mapping[str, Coordinate], layers: Layers) -> dict[str, Any]:
+        """Return the names an expression may use: coordinates, the point's values by the last part, scale values.
+
+        Keys that a workload could have but this one has not are None.
+        """
+        leaves = {path[-1]: value for path, value in layers.leaves()}
+        return {**_UNSET, **self.values, **leaves, **coords}
+
+
+def resolve_grid_only(layers: Layers, experiment: Experiment) -> None:
+    """Replace the name of a grid by its extents, so that expressions can use them."""
+    workload = Layers({"workload": layers.data.get("workload", {})}, layers.origins)
+    resolve_names(workload, experiment.root)

@@ -1,0 +1,1 @@
+"""Points: what a substrate runs, what it sends and what it will cost."""

@@ -1,0 +1,1 @@
+"""What is drawn: samples, and the plausible ranges of what papers leave open."""

@@ -1,0 +1,1 @@
+"""Real machines, their libraries, and what was measured on them."""

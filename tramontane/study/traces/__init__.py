@@ -1,0 +1,1 @@
+"""What ranks did, as operations: traces of MPI, OTF2 and GOAL, and what they say about more ranks."""

@@ -1,0 +1,234 @@
+"""A trace of more ranks than were traced, where ranks exchange messages with neighbours on a grid of two dimensions.
+
+Traces of several numbers of ranks are laid on grids on which the same neighbours exchange messages. Ranks that lie
+alike (inside, at an edge, in a corner) must do the same in all of them. Collectives of all ranks, of a row or of a
+column stay such, and become messages among as many ranks as there are to be. How sizes and work are fitted is in
+:mod:`tramontane.study.traces.fitted_amounts`. What fits nothing is refused.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tramontane.errors import InputError
+from tramontane.study.collectives.collective_calls import DEFAULT_ALGORITHMS, Algorithms
+from tramontane.study.traces import fitted_amounts, rank_grids, traced_programs
+from tramontane.study.traces.fitted_amounts import Shares
+from tramontane.study.traces.goal_programs import Call, Message, Program, Work, text_of
+from tramontane.study.traces.rank_grids import Grid, Place
+from tramontane.study.traces.traced_programs import Names, Operation, Shape, Table
+
+LEAST_TRACES = 3
+_ALLOWED = "what every rank at such a place of the grid does, in all traces"
+_PICOSECONDS = 1000
+"""Of a nanosecond, in which GOAL has work."""
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """What more ranks do.
+
+    Attributes
+    ----------
+    grid : Grid
+        Of the ranks.
+    programs : dict of Place to Program
+        What ranks at each place do.
+    noise : float
+        By how much work differs from what it is fitted by: of all work of a rank, at the place and in the trace where
+        it is most.
+    algorithms : tuple
+        By which collectives become messages.
+    """
+
+    grid: Grid
+    programs: dict[Place, Program]
+    noise: float
+    algorithms: Algorithms
+
+    def texts(self) -> Iterator[str]:
+        """Yield GOAL, rank by rank."""
+        rows, columns = self.grid
+        yield f"num_ranks {rows * columns}\n"
+        for rank in range(rows * columns):
+            yield text_of(rank, self.programs[rank_grids.place(self.grid, rank)], self.grid, self.algorithms)
+
+    def calls(self) -> Counter[str]:
+        """Return how many collectives of each operation rank 0 calls."""
+        steps = self.programs[rank_grids.place(self.grid, 0)].steps
+        return Counter(step.operation for step in steps if isinstance(step, Call))
+
+
+@dataclass
+class _Alike:
+    """What ranks at a place do, and by trace how much of it each."""
+
+    path: Path
+    rank: int
+    shape: Shape
+    amounts: list[list[list[int]]]
+
+
+def extrapolated(
+    paths: Sequence[Path], ranks: int, algorithms: Algorithms = DEFAULT_ALGORITHMS, grid: Grid | None = None
+) -> Extrapolation:
+    """Return what more ranks do.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Traces of at least three numbers of ranks.
+    ranks : int
+        Of the trace that is wanted.
+    algorithms : tuple
+        By which collectives become messages; see :func:`tramontane.study.collectives.collective_calls.frozen`.
+    grid : Grid, optional
+        On which so many ranks lie; by default the squarest that lies as those of the traces.
+
+    Raises
+    ------
+    InputError
+        If a trace can't be read, or what its ranks do is not that of neighbours on a grid, and of all together.
+    """
+    tables = sorted((traced_programs.read(path) for path in paths), key=lambda table: table.ranks)
+    if len({table.ranks for table in tables}) < LEAST_TRACES:
+        allowed = f"traces of {LEAST_TRACES} numbers of ranks or more"
+        raise InputError(paths[0], "", None, allowed, problem=f"found {len({table.ranks for table in tables})}")
+    grids = _grids(tables)
+    wanted = grid or _wanted(grids, ranks)
+    _check_known(grids, wanted)
+    names = [Names(table, grid) for table, grid in zip(tables, grids, strict=True)]
+    alike = _alike(tables, grids, names)
+    fit = _Fit(tables, grids, wanted, names[0])
+    programs: dict[Place, Program] = {}
+    for rank in range(ranks):
+        place = rank_grids.place(wanted, rank)
+        if place in programs:
+            continue
+        if place not in alike or not all(alike[place].amounts):
+            raise InputError(tables[0].path, f"rank {rank} of {ranks}", None, _ALLOWED, problem="found none like it")
+        programs[place] = fit.program(alike[place])
+    return Extrapolation(wanted, programs, fit.noise, algorithms)
+
+
+def _grids(tables: Sequence[Table]) -> list[Grid]:
+    """Return the grids of traces, on which the same neighbours exchange messages (InputError)."""
+    fits = [traced_programs.grid_of(table) for table in tables]
+    for table, (grid, offsets) in zip(tables, fits, strict=True):
+        if offsets != fits[0][1]:
+            other = min(offsets ^ fits[0][1])
+            allowed = (
+                f"the same neighbours on a grid as in that of {tables[0].ranks} ranks; collectives have others where "
+                "they are messages, as in GOAL"
+            )
+            problem = f"found messages that go {other[0]} rows and {other[1]} columns in one of both"
+            raise InputError(table.path, f"grid {grid[0]} x {grid[1]}", None, allowed, problem=problem)
+    return [grid for grid, _ in fits]
+
+
+def _wanted(grids: Sequence[Grid], ranks: int) -> Grid:
+    """Return the grid of so many ranks (InputError)."""
+    found = rank_grids.like(grids, ranks)
+    if found is None:
+        known = ", ".join(f"{rows} x {columns}" for rows, columns in grids)
+        raise InputError("--ranks", "", ranks, f"a number of ranks on a grid like {known}")
+    return found
+
+
+def _check_known(grids: Sequence[Grid], wanted: Grid) -> None:
+    """Refuse a grid of other rows, or columns, if those of the traces are all as many (InputError)."""
+    rows, columns = wanted
+    for way, word in enumerate(("rows", "columns")):
+        known = {grid[way] for grid in grids}
+        if len(known) == 1 and wanted[way] not in known:
+            allowed = f"a grid of {known.pop()} {word}, as those of all traces (--grid), or a trace with others"
+            raise InputError("--ranks", "", None, allowed, problem=f"found a grid of {rows} x {columns}")
+
+
+def _alike(tables: Sequence[Table], grids: Sequence[Grid], names: Sequence[Names]) -> dict[Place, _Alike]:
+    """Return what ranks at each place do in all traces (InputError)."""
+    found: dict[Place, _Alike] = {}
+    for number, (table, grid) in enumerate(zip(tables, grids, strict=True)):
+        for rank, (shape, much) in enumerate(traced_programs.programs(table, grid, names[number])):
+            place = rank_grids.place(grid, rank)
+            known = found.setdefault(place, _Alike(table.path, rank, shape, [[] for _ in tables]))
+            if known.shape != shape:
+                raise InputError(table.path, f"rank {rank}", None, _ALLOWED, problem=_difference(shape, known))
+            known.amounts[number].append(much)
+    return found
+
+
+def _difference(shape: Shape, known: _Alike) -> str:
+    """Return what a rank does that one at such a place does not."""
+    other = f"rank {known.rank} of {known.path}"
+    for here, there in zip(shape.operations, known.shape.operations, strict=False):
+        if here != there:
+            return f"found {here} where {other} has {there}"
+    counts = len(shape.operations), len(known.shape.operations)
+    if counts[0] != counts[1]:
+        return f"found {counts[0]} operations, and {counts[1]} at {other}"
+    return f"found operations that wait for others than those of {other}"
+
+
+class _Fit:
+    """Fits amounts, and keeps how far work is from what it is fitted by."""
+
+    def __init__(self, tables: Sequence[Table], grids: Sequence[Grid], wanted: Grid, names: Names) -> None:
+        self._tables, self._grids, self._wanted, self._names = tables, grids, wanted, names
+        self.noise = 0.0
+
+    def program(self, alike: _Alike) -> Program:
+        """Return what ranks at a place of the wanted grid do (InputError)."""
+        steps: list[Message | Work | Call] = []
+        usual, off = np.zeros(len(self._grids)), np.zeros(len(self._grids))
+        for number, operation in enumerate(alike.shape.operations):
+            where = f"rank {alike.rank}, {operation}"
+            amounts = [[much[number] for much in of] for of in alike.amounts]
+            if operation.group:
+                steps.append(self._call(operation, amounts, alike.path, where))
+            elif operation.kind == "calc":
+                works = np.array([np.median(each) for each in amounts])
+                time, told = fitted_amounts.work(self._grids, works, self._wanted)
+                steps.append(Work(round(time / _PICOSECONDS)))
+                usual += works
+                off += np.abs(told - works)
+            else:
+                size = self._size(amounts, fitted_amounts.of_messages, alike.path, where)
+                steps.append(Message(operation.kind, size, operation.away, self._names.tag_of(operation.tag)))
+        if usual.all():
+            self.noise = max(self.noise, float((off / usual).max()))
+        return Program(steps, alike.shape.dependencies)
+
+    def _call(self, operation: Operation, numbers: list[list[int]], path: Path, where: str) -> Call:
+        of = [[table.exchanges[each] for each in own] for table, own in zip(self._tables, numbers, strict=True)]
+        size = self._size([[each.size for each in own] for own in of], fitted_amounts.of_collectives, path, where)
+        roots = [sorted({each.root for each in own}) for own in of]
+        length = len(rank_grids.members(self._wanted, operation.group, 0))
+        root = None
+        if all(len(each) == 1 for each in roots):
+            lengths = [len(own[0].members) for own in of]
+            root = fitted_amounts.root(lengths, [place for (place,) in roots], length)
+        if root is None:
+            found = ", ".join(" and ".join(map(str, own)) for own in roots)
+            allowed = "one root at all such ranks, counted from the first rank or from the last"
+            raise InputError(path, where, None, allowed, problem=f"found roots {found}")
+        tag = self._names.communicators[operation.group, operation.number]
+        return Call(operation.kind, operation.group, root, size, tag)
+
+    def _size(self, sizes: list[list[int]], shares: Shares, path: Path, where: str) -> int:
+        known = np.array([own[0] for own in sizes], dtype=np.float64)
+        is_one = all(len(set(own)) == 1 for own in sizes)
+        fits = fitted_amounts.sizes(self._grids, known, self._wanted, shares) if is_one else []
+        if len(fits) == 1:
+            return round(fits[0])
+        found = ", ".join(f"{np.median(own):.0f} B" for own in sizes)
+        grows = ", or grows with them" * (shares is fitted_amounts.of_collectives)
+        allowed = f"one size at all such ranks, or one that is divided among rows, columns or ranks{grows}"
+        if fits:
+            rows, columns = self._wanted
+            found += f", of which {rows} x {columns} ranks may have " + " or ".join(f"{size:.0f} B" for size in fits)
+            allowed = "a trace more, with other rows than columns"
+        raise InputError(path, where, None, allowed, problem=f"found {found}")

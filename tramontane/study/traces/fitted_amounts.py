@@ -1,0 +1,126 @@
+"""Amounts on grids of several numbers of ranks, and what they are on another one.
+
+An amount is constant, or a share of something: it is divided among the rows, the columns, or all ranks. Sizes may have
+a part of both kinds, as those of halos with corners have. Blocks of collectives may also be divided twice, as in
+transpositions, or grow with the ranks, as tables with an entry for each do.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tramontane.study.traces.rank_grids import Grid
+
+Shares = Callable[[Grid], tuple[float, ...]]
+Amounts = npt.NDArray[np.float64]
+_EXACT = 1e-9
+"""Of sizes, relative."""
+_TIE = 1e-12
+"""Of what work is off by, relative."""
+
+
+def of_messages(grid: Grid) -> tuple[float, ...]:
+    """Return by what a message, or work, may be divided: nothing, the rows, the columns, all ranks."""
+    rows, columns = grid
+    return 1.0, float(rows), float(columns), float(rows * columns)
+
+
+def of_collectives(grid: Grid) -> tuple[float, ...]:
+    """Return by what a block may be divided: as messages, by two of these, or it is multiplied by one of them."""
+    rows, columns = grid
+    ranks = float(rows * columns)
+    return *of_messages(grid), ranks * rows, ranks * columns, ranks * ranks, 1 / rows, 1 / columns, 1 / ranks
+
+
+def work(grids: Sequence[Grid], times: Amounts, wanted: Grid) -> tuple[float, Amounts]:
+    """Return work on another grid, and that which is known as it is fitted.
+
+    Where rows and columns fit alike, as on squares, both divide it by the same factor.
+
+    Parameters
+    ----------
+    grids : sequence of Grid
+        Those that are known.
+    times : array, shape (grids,)
+        On each of them.
+    wanted : Grid
+        The other one.
+    """
+    found: list[float] = []
+    best, least = times, math.inf
+    for divisors, divisor in _divisors(grids, wanted, of_messages):
+        mean = float((times * divisors).mean())
+        worst = float(np.abs(times * divisors - mean).max()) / mean if mean else 0.0
+        if worst < least - _TIE:
+            best, least, found = mean / divisors, worst, []
+        if worst < least + _TIE:
+            found.append(mean / divisor)
+    return math.prod(found) ** (1 / len(found)), best
+
+
+def sizes(grids: Sequence[Grid], known: Amounts, wanted: Grid, shares: Shares) -> list[float]:
+    """Return which sizes [B] it may be on another grid: none if nothing fits, several if rows and columns fit alike.
+
+    Parameters
+    ----------
+    grids : sequence of Grid
+        Those that are known.
+    known : array, shape (grids,)
+        On each of them [B].
+    wanted : Grid
+        The other one.
+    shares : function
+        By what sizes may be divided; they may have a part that is the same everywhere, too.
+    """
+    whole = [
+        mean / divisor
+        for divisors, divisor in _divisors(grids, wanted, shares)
+        for mean in [float((known * divisors).mean())]
+        if _agree(mean / divisors, known)
+    ]
+    if whole:
+        return _distinct(whole)
+    found = []
+    for divisors, divisor in _divisors(grids, wanted, shares)[1:]:
+        columns = np.stack([np.ones(len(grids)), divisors[0] / divisors], axis=1)
+        parts, *_ = np.linalg.lstsq(columns, known)
+        size = float(parts @ (1.0, divisors[0] / divisor))
+        if size >= 0 and _agree(columns @ parts, known):
+            found.append(size)
+    return _distinct(found)
+
+
+def _divisors(grids: Sequence[Grid], wanted: Grid, shares: Shares) -> list[tuple[Amounts, float]]:
+    """Return by what amounts may be divided, each on the grids that are known and on the other one."""
+    return list(zip(np.array([shares(grid) for grid in grids]).T, shares(wanted), strict=True))
+
+
+def _agree(told: Amounts, known: Amounts) -> bool:
+    return bool(np.abs(told - known).max() <= _EXACT * known.max())
+
+
+def _distinct(found: Sequence[float]) -> list[float]:
+    """Return those that differ by half a byte or more."""
+    distinct: list[float] = []
+    for size in found:
+        if all(abs(size - other) >= 0.5 for other in distinct):
+            distinct.append(size)
+    return distinct
+
+
+def root(lengths: Sequence[int], roots: Sequence[int], wanted: int) -> int | None:
+    """Return the place of a root in a communicator of another length; None if nothing fits.
+
+    Parameters
+    ----------
+    lengths, roots : sequence of int
+        Of communicators, and places in them.
+    wanted : int
+        The other length.
+    """
+    if len(set(roots)) == 1 and roots[0] < wanted:
+        return roots[0]
+    from_last = {length - place for length, place in zip(lengths, roots, strict=True)}
+    return wanted - min(from_last) if len(from_last) == 1 and min(from_last) <= wanted else None

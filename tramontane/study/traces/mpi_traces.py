@@ -1,0 +1,221 @@
+"""Traces that `tramontane trace` writes: a folder with a file a rank (``tracer/``; docs/your-application.md).
+
+The extension reads what is in the files (``skeleton-src/graphs/mpi_trace.hpp``), which may be more than there is
+memory; here are their headers, and what becomes of collectives.
+"""
+
+import functools
+import re
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tramontane.errors import InputError
+from tramontane.extension import simulator
+from tramontane.study.collectives.collective_calls import Algorithms, Exchange, from_sizes, schedules
+
+VERSION = 2
+SUFFIX = ".trace"
+_FORMAT = b"TRMTRACE"
+_HEADER = struct.Struct("<8s4I3q")
+_NAME = re.compile(r"rank-(\d+)\.trace")
+_WRITTEN = "a file that tramontane trace has written"
+#: What the extension says when Python can't read the name of a collective.
+_NO_TEXT = re.compile(r"(rank \d+, call \d+): found 'utf-8' codec can't decode .*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a rank's file says first.
+
+    Attributes
+    ----------
+    rank, ranks : int
+        Whose it is, of how many.
+    run : int
+        A number that all files of a run have.
+    begun : int
+        When MPI_Init had ended, by the clock of rank 0 [ns].
+    library, program, host : str
+        Of the run; empty if it was traced without.
+    """
+
+    rank: int
+    ranks: int
+    run: int
+    begun: int
+    library: str = ""
+    program: str = ""
+    host: str = ""
+
+
+@dataclass
+class Summary:
+    """What there is in a trace.
+
+    Attributes
+    ----------
+    ranks, calls, files_bytes : int
+        Numbers of each.
+    time_s : float
+        From the first MPI_Init to the last MPI_Finalize, or to the last call that is known.
+    cut : int
+        Ranks whose program did not end its use of MPI.
+    """
+
+    ranks: int
+    calls: int
+    files_bytes: int
+    time_s: float
+    cut: int
+
+
+def is_trace(path: Path) -> bool:
+    """Return whether this is a folder that such a trace may be in."""
+    return path.is_dir()
+
+
+def is_part(path: Path) -> bool:
+    """Return whether this file is what one rank has written."""
+    with path.open("rb") as stream:
+        return stream.read(len(_FORMAT)) == _FORMAT
+
+
+def read(path: Path, algorithms: Algorithms) -> memoryview:
+    """Return the table of operations of a trace.
+
+    Of one whose program was killed, messages that have but one end are left out, and collectives that not all have
+    called.
+
+    Parameters
+    ----------
+    path : Path
+        Its folder.
+    algorithms : tuple
+        Of collectives; see :func:`tramontane.study.collectives.collective_calls.frozen`.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no trace, or files that do not belong together.
+    ValueError
+        If a file is not whole, or has what can't be; :func:`tramontane.study.traces.traces.pack` makes one line of it,
+        with rank, and byte or call.
+    """
+    return _packed([str(file) for file, _ in _files(path)], functools.partial(_said, algorithms))
+
+
+def read_kept(path: Path, check: Callable[[Exchange, int], None]) -> tuple[memoryview, list[Exchange]]:
+    """Return the table of operations of a trace whose collectives stay such; see :func:`read`.
+
+    Ranks that call alike do alike: each call has work before it, if only of no time.
+
+    Parameters
+    ----------
+    path : Path
+        Its folder.
+    check : function
+        Refuses what a call exchanges, among so many ranks in all (ValueError: found and allowed, comma between).
+
+    Returns
+    -------
+    memoryview
+        The table.
+    list of Exchange
+        Those that it has the numbers of.
+    """
+    files = [str(file) for file, _ in _files(path)]
+    kept: list[Exchange] = []
+
+    def keep(name: str, members: tuple[int, ...], root: int, said: list[tuple[int, ...]]) -> int | None:
+        exchange = from_sizes(name, members, root if root < len(members) else 0, said)
+        if exchange is None:
+            return None
+        check(exchange, len(files))
+        kept.append(exchange)
+        return len(kept) - 1
+
+    return _packed(files, keep, alike=True), kept
+
+
+def _packed(files: list[str], say: Callable[..., Any], *, alike: bool = False) -> memoryview:
+    """Return the table of operations; a name of a collective that is no text is told as such."""
+    try:
+        return memoryview(simulator().schedule.pack_mpi_trace(files, say, alike))
+    except ValueError as error:
+        line = _NO_TEXT.fullmatch(str(error))
+        if line is None:
+            raise
+        raise ValueError(f"{line[1]}: found a collective whose name is not UTF-8, allowed: one of MPI-3") from None
+
+
+def _said(algorithms: Algorithms, name: str, members: tuple[int, ...], root: int, said: list[tuple[int, ...]]) -> Any:
+    """Return what a collective call exchanges (ValueError)."""
+    exchange = from_sizes(name, members, root if root < len(members) else 0, said)
+    return exchange and (exchange.sizes or schedules(exchange, algorithms))
+
+
+def summary(path: Path) -> Summary:
+    """Return what there is in a trace (InputError)."""
+    files = _files(path)
+    calls = cut = size = 0
+    begins, ends = [], []
+    for file, header in files:
+        try:
+            number, time, whole = simulator().schedule.extent_of_trace(str(file), header.rank)
+        except ValueError as error:
+            raise InputError.of_line(file, error) or error from None
+        calls += number
+        cut += not whole
+        size += file.stat().st_size
+        begins.append(header.begun)
+        ends.append(header.begun + time)
+    return Summary(len(files), calls, size, (max(ends) - min(begins)) / 1e9, cut)
+
+
+def _files(path: Path) -> list[tuple[Path, Header]]:
+    """Return the files of all ranks, in order, with what they say first."""
+    found = {int(match[1]): file for file in sorted(path.iterdir()) if (match := _NAME.fullmatch(file.name))}
+    if not found:
+        raise InputError(path, "", None, "a folder that tramontane trace has written", problem="found no rank-*.trace")
+    for file in found.values():
+        if not file.is_file():  # to open a pipe would take for ever
+            kind = "a folder" if file.is_dir() else "what is no file" if file.exists() else "a link that leads nowhere"
+            raise InputError(file, "", None, _WRITTEN, problem=f"found {kind}")
+    headers = {number: header(file) for number, file in found.items()}
+    first = headers[min(found)]
+    for number, each in headers.items():
+        if each.rank != number:
+            raise InputError(
+                found[number], "rank", None, f"{number}, as its name says", problem=f"found rank {each.rank}"
+            )
+        if (each.run, each.ranks) != (first.run, first.ranks):
+            other = found[min(found)].name
+            raise InputError(found[number], "", None, f"files of the run of {other}", problem="found another run's")
+    lacking = next((number for number in range(first.ranks) if number not in found), None)
+    if lacking is not None:
+        problem = f"found no file of rank {lacking}"
+        raise InputError(path, "", None, f"files of ranks 0 to {first.ranks - 1}", problem=problem)
+    return [(found[number], headers[number]) for number in range(first.ranks)]
+
+
+def header(file: Path) -> Header:
+    """Return what a rank's file says first (InputError)."""
+    with file.open("rb") as stream:
+        data = stream.read(_HEADER.size)
+        if len(data) < _HEADER.size or not data.startswith(_FORMAT):
+            raise InputError(file, "", None, _WRITTEN, problem="found another one")
+        _, version, rank, ranks, words, run, begun, offset = _HEADER.unpack(data)
+        if version != VERSION:
+            raise InputError(file, f"rank {rank}, byte 8", None, str(VERSION), problem=f"found version {version}")
+        if not rank < ranks < 1 << 28:
+            raise InputError(
+                file, "byte 12", None, "a rank that is less than their number", problem=f"found {rank} of {ranks}"
+            )
+        text = stream.read(words)
+    if len(text) < words:
+        raise InputError(file, f"rank {rank}", None, "a header that is whole", problem="found the end of the file")
+    names = text.decode("utf-8", "replace").split("\n") if text else []
+    return Header(rank, ranks, run, begun + offset, *names[:3])

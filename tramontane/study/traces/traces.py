@@ -1,0 +1,147 @@
+"""Traces of applications: reads them, and writes what our own workloads do in their form.
+
+Text and binary GOAL (``skeleton-src/graphs``) are read and written by the compiled extension; OTF2 is read and written
+in :mod:`tramontane.study.traces.otf2_traces`, and our own traces of MPI programs are read in
+:mod:`tramontane.study.traces.mpi_traces`.
+"""
+
+import itertools
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tramontane.errors import InputError
+from tramontane.extension import simulator
+from tramontane.study.collectives.collective_calls import DEFAULT_ALGORITHMS, Algorithms, Exchange
+from tramontane.study.traces import mpi_traces, otf2_traces
+from tramontane.support import otf2
+from tramontane.support.files import write_atomically
+
+WHAT = "a trace in GOAL, text or binary, the anchor file of one in OTF2 (.otf2), or the folder of tramontane trace"
+_HEADER = struct.Struct("<8x8q")
+_T = TypeVar("_T")
+
+
+def pack(path: Path, algorithms: Algorithms = DEFAULT_ALGORITHMS) -> memoryview:
+    """Return the binary form of a trace: operations whose messages are matched (``skeleton-src/graphs/table.hpp``).
+
+    Parameters
+    ----------
+    path : Path
+        A file, or a folder of `tramontane trace`.
+    algorithms : tuple
+        Of collectives, where the trace has any; see :func:`tramontane.study.collectives.collective_calls.frozen`.
+
+    Raises
+    ------
+    InputError
+        If the file can't be read, or has something that can't be; the line says of which rank, and where in the file.
+    """
+    return _packed(
+        path, lambda: mpi_traces.read(path, algorithms), lambda: otf2_traces.read(path, algorithms), lambda: _goal(path)
+    )
+
+
+def pack_kept(path: Path, check: Callable[[Exchange, int], None]) -> tuple[memoryview, list[Exchange]]:
+    """Return the binary form of a trace whose collectives stay such, where it says which they are.
+
+    Parameters
+    ----------
+    path : Path
+        A file, or a folder of `tramontane trace`.
+    check : function
+        Refuses what a call exchanges, among so many ranks in all (ValueError: found and allowed, comma between).
+
+    Returns
+    -------
+    memoryview
+        The table, in which some work stands for collectives (``GraphTable::kept_of``).
+    list of Exchange
+        Those that it has the numbers of; none of GOAL, in which they are messages.
+
+    Raises
+    ------
+    InputError
+        See :func:`pack`.
+    """
+    return _packed(
+        path,
+        lambda: mpi_traces.read_kept(path, check),
+        lambda: otf2_traces.read_kept(path, check),
+        lambda: (_goal(path), list[Exchange]()),
+    )
+
+
+def _goal(path: Path) -> memoryview:
+    return memoryview(simulator().schedule.pack_goal(str(path)))
+
+
+def _packed(path: Path, ours: Callable[[], _T], archive: Callable[[], _T], goal: Callable[[], _T]) -> _T:
+    """Return what is read of a trace by what reads its form (InputError)."""
+    try:
+        if mpi_traces.is_trace(path):
+            return ours()
+        if path.stat().st_size == 0:
+            raise InputError(path, "", None, WHAT, problem="found nothing")
+        if mpi_traces.is_part(path):
+            raise InputError(path, "", None, "the folder that it lies in", problem="found the trace of one rank")
+        return archive() if path.suffix == otf2.SUFFIX else goal()
+    except OSError as error:
+        raise InputError(error.filename or path, "", None, WHAT, problem=f"{error.strerror}") from None
+    except ValueError as error:
+        if (line := InputError.of_line(path, error)) is None:
+            raise
+        raise line from None
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What there is in a trace.
+
+    Attributes
+    ----------
+    ranks, messages, works, dependencies : int
+        Numbers of each.
+    cpus : int
+        Processors of a rank.
+    one_sided : bool
+        Whether there are transfers that one side makes alone.
+    """
+
+    ranks: int
+    messages: int
+    works: int
+    dependencies: int
+    cpus: int = 1
+    one_sided: bool = False
+
+
+def counts(table: Path) -> Counts:
+    """Return what there is in the binary form of a trace."""
+    with table.open("rb") as stream:
+        ranks, messages, _, works, dependencies, _, _, special = _HEADER.unpack(stream.read(_HEADER.size))
+    return Counts(ranks, messages, works, dependencies, 1 + special // 2, special % 2 != 0)
+
+
+def write_goal(schedule: Any, ranks: int, file: Path) -> None:
+    """Write what the ranks of a schedule do as GOAL.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        Of the extension.
+    ranks : int
+        How many there are.
+    file : path
+        Where to write.
+
+    Raises
+    ------
+    ValueError
+        For what a graph of operations can't say; nothing is written then.
+    """
+    texts = (schedule.goal(rank) for rank in range(ranks))
+    first = next(texts)
+    write_atomically(file, itertools.chain([f"num_ranks {ranks}\n{first}"], texts))

@@ -1,0 +1,1 @@
+"""What ranks do: workloads, programs of steps, several jobs, and their schedules."""
