@@ -107,8 +107,15 @@ TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Engine, Switc
         if (!waits) (round.call == WindowCall::none ? totals_[phase].work : totals_[phase].busy) += work;
         node.state = RankState::works;
         const Ticks end = waits ? served(time, round.work) : noise_.end(rank, time, work);
-        if (waiting_ && !round.idles) [[unlikely]]
-            waiting_->work(rank, time, end, stretches_);
+        if (waiting_ && !round.idles) [[unlikely]] {
+            if (waits) {
+                waiting_->access(rank, time, end, stretches_);
+            } else if (round.call != WindowCall::none) {
+                waiting_->busy(rank, time, end, stretches_);
+            } else {
+                waiting_->work(rank, time, end, stretches_);
+            }
+        }
         resume_at(rank, end);
         return Step::blocked();
     }
