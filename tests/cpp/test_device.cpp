@@ -133,7 +133,7 @@ TEST_CASE("it does where ranks do an operation of the catalogue") {
     }
 }
 
-TEST_CASE("it does where ranks wait for a storage, or for their job to start") {
+TEST_CASE("it does where ranks wait for a storage or for their job to start") {
     const char* const accesses =
         "kind=program repeat=2 communicators.heads.leaders=4 "
         "steps.0.kind=write steps.0.bytes=90000 steps.0.communicator=heads "
@@ -155,6 +155,7 @@ TEST_CASE("it does where ranks wait for a storage, or for their job to start") {
             drawn.workload = workload;
             drawn.ranks = 12;
             drawn.run.places = {};
+            drawn.machine.nics = 1;
             drawn.run.waiting_bins = 12;
             INFO(machine.topology << " " << machine.routing << " " << number);
             const Outcome outcome = drawn.simulate(1, 0);
