@@ -32,7 +32,7 @@ from analysis.picture import (
     status,
     thinned,
 )
-from tramontane.results.timeline import WAITING
+from tramontane.results.timeline import CAUSES
 from tramontane.study import load_point
 from tramontane.study.networks.machines import Machine
 from tramontane.study.points.points import counts_each
@@ -204,7 +204,8 @@ def _waiting(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) -> l
     import seaborn  # noqa: PLC0415 - slow to import
 
     axes = figure.add_subplot(cell)
-    waiting = {words: np.asarray(result["waiting"][f"{cause}_s"]) * 1e3 for cause, words in WAITING.items()}
+    told = result["waiting"]
+    waiting = {words: np.asarray(told[key]) * 1e3 for cause, words in CAUSES.items() if (key := f"{cause}_s") in told}
     bins = len(next(iter(waiting.values())))
     bounds = np.linspace(0, 100, bins + 1)
     base = np.zeros(bins)

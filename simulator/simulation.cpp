@@ -188,7 +188,9 @@ void extrapolate(Outcome& o, const Repeats& repeats) {
 /// Why ranks waited, in bins of ranks, and what some did when.
 void count_waiting(Outcome& o, const Parts& parts, std::uint32_t bins) {
     const Waiting& waiting = *parts.parts[0]->nodes.waiting_by_cause();
-    o.waiting = mean_waiting(waiting.ranks(), bins, [&](std::uint32_t rank) { return waiting.sums(rank); });
+    o.waiting = mean_waiting(
+        waiting.ranks(), bins, [&](std::uint32_t rank) { return waiting.sums(rank); },
+        [&](std::uint32_t rank) { return waiting.storage(rank); });
     for (const auto& part : parts.parts) {
         const std::vector<Stretch>& own = part->nodes.stretches();
         o.timeline.insert(o.timeline.end(), own.begin(), own.end());

@@ -64,6 +64,7 @@ struct Round {
     bool in_turn = false;     ///< posts its receives after its sends, each when the one before it is complete
     bool waits = true;        ///< for all of its transfers; else a later round does
     std::int64_t work = 0;    ///< of the rank's processor, or of its access [ps]; then there are no transfers
+    bool idles = false;       ///< the time of `work` passes, and the processor does nothing
     std::int64_t ends = 0;    ///< waits for the round that is so many before; then there are no transfers
     bool sends_only = false;  ///< of the round that it ends, it waits for what this rank sends
     WindowCall call = WindowCall::none;

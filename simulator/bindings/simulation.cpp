@@ -277,9 +277,13 @@ std::uint32_t waiting_bins_of(const nb::dict& point) {
     return static_cast<std::uint32_t>(bins);
 }
 
+/// Mean times by cause, each a list by bin; that of the storage where any rank waited for it.
 nb::dict describe_waiting(const std::vector<std::array<double, causes>>& waiting) {
+    constexpr auto storage = static_cast<std::size_t>(Cause::storage);
+    const bool accesses = std::any_of(waiting.begin(), waiting.end(), [](const auto& bin) { return bin[storage] > 0; });
     nb::dict result;
     for (std::size_t cause = 0; cause < causes; ++cause) {
+        if (cause == storage && !accesses) continue;
         nb::list times;
         for (const auto& bin : waiting) times.append(bin[cause]);
         result[(std::string(cause_names[cause]) + "_s").c_str()] = times;

@@ -42,9 +42,12 @@ namespace tramontane::device {
 
 /// What is known of why ranks wait, where that is asked for: a diary for each record of a transaction.
 struct WaitingArrays {
-    WaitingArrays(Memory& memory, bool wanted, std::uint32_t ranks_, std::size_t transactions) : on(wanted) {
+    /// \param accesses whether ranks read or write
+    WaitingArrays(Memory& memory, bool wanted, bool accesses, std::uint32_t ranks_, std::size_t transactions)
+        : on(wanted) {
         if (!wanted) return;
         ranks = Array<WaitingOfRank>(memory, ranks_);
+        if (accesses) storage = Array<Ticks>(memory, ranks_);
         diaries = Array<Diary>(memory, transactions);
         rests = Array<DiaryRest>(memory, transactions);
     }
@@ -55,8 +58,11 @@ struct WaitingArrays {
         grow(memory, rests, transactions);
     }
 
+    [[nodiscard]] Ticks storage_of(std::uint32_t rank) const { return storage.size() > 0 ? storage[rank] : 0; }
+
     const bool on;
     Array<WaitingOfRank> ranks;
+    Array<Ticks> storage;  ///< how long each rank waited for it; none where none does
     Array<Diary> diaries;
     Array<DiaryRest> rests;
 
@@ -147,7 +153,7 @@ struct Common {
           credits(memory, room(payloads_of_window() / Credits::size + 2 * std::uint64_t{places.count()})),
           gaps(memory, room(4 * std::uint64_t{switches})),
           open_rounds(memory, room(setting.ranks)),
-          waiting(memory, run.waiting_bins > 0, setting.ranks, transactions.room()),
+          waiting(memory, run.waiting_bins > 0, schedule.reads_or_writes(), setting.ranks, transactions.room()),
           unpacking(memory, machine, rounds, setting.ranks),
           agenda(memory, run.window == 0 ? parameters.lookahead() : std::min(run.window, parameters.lookahead()),
                  sites.count(), room(packets_of_window() + 2 * std::uint64_t{places.nodes()}), stride),

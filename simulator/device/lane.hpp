@@ -148,6 +148,7 @@ private:
     [[nodiscard]] TRAMONTANE_RULE Diary& diary(Index item) { return arrays_.diaries[item]; }
     [[nodiscard]] TRAMONTANE_RULE DiaryRest& rest(Index item) { return arrays_.rests[item]; }
     [[nodiscard]] TRAMONTANE_RULE WaitingOfRank& of_rank(std::uint32_t rank) { return arrays_.ranks[rank]; }
+    [[nodiscard]] TRAMONTANE_RULE Ticks& of_storage(std::uint32_t rank) { return arrays_.storage[rank]; }
 
     WaitingArrays& arrays_;
 };

@@ -14,8 +14,8 @@ namespace tramontane::device {
 namespace {
 
 auto fields(const Round& r) {
-    return std::tuple(r.phase, r.sends, r.receives, r.window, r.in_turn, r.waits, r.work, r.ends, r.sends_only, r.call,
-                      r.access, r.window_number, r.put_cost, r.bytes, r.phase_receives);
+    return std::tuple(r.phase, r.sends, r.receives, r.window, r.in_turn, r.waits, r.work, r.idles, r.ends, r.sends_only,
+                      r.call, r.access, r.window_number, r.put_cost, r.bytes, r.phase_receives);
 }
 
 /// Numbers different values in the order in which they come.

@@ -191,8 +191,9 @@ public:
             count_links(o, std::vector{&end}, *setting_.topology, common_.parameters, run_.links);
         }
         if (common_.waiting.on) {
-            o.waiting = mean_waiting(setting_.ranks, run_.waiting_bins,
-                                     [&](std::uint32_t rank) { return common_.waiting.ranks[rank].sums; });
+            o.waiting = mean_waiting(
+                setting_.ranks, run_.waiting_bins, [&](std::uint32_t rank) { return common_.waiting.ranks[rank].sums; },
+                [&](std::uint32_t rank) { return common_.waiting.storage_of(rank); });
         }
         o.imbalance = imbalance(node_arrays_.nodes.get(), setting_.places.count(), setting_.ranks);
         o.network_bytes = workers_.get()->switches.memory(switch_arrays_);

@@ -102,12 +102,20 @@ TRAMONTANE_STEP TRAMONTANE_RULE inline NodeRecords::Step NodeRules<Engine, Switc
     node.next_send = 0;
     if (round.work > 0) {
         const Ticks work = from_picoseconds(round.work);
-        const bool waits = round.access != Access::none;  // for a storage, which heeds no noise of the rank's processor
+        // For a storage, or for the start of its job: neither heeds noise of the rank's processor.
+        const bool waits = round.access != Access::none || round.idles;
         if (!waits) (round.call == WindowCall::none ? totals_[phase].work : totals_[phase].busy) += work;
         node.state = RankState::works;
         const Ticks end = waits ? served(time, round.work) : noise_.end(rank, time, work);
-        if (waiting_) [[unlikely]]
-            waiting_->work(rank, time, end, stretches_);
+        if (waiting_ && !round.idles) [[unlikely]] {
+            if (waits) {
+                waiting_->access(rank, time, end, stretches_);
+            } else if (round.call != WindowCall::none) {
+                waiting_->busy(rank, time, end, stretches_);
+            } else {
+                waiting_->work(rank, time, end, stretches_);
+            }
+        }
         resume_at(rank, end);
         return Step::blocked();
     }
@@ -339,7 +347,8 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::set_aside(Node& node, std::uin
     node.early_of(e.round).push(engine_.transactions, item);
 }
 
-/// When a storage has done an access that begins at `time` and takes so many picoseconds, which may be any number.
+/// When a storage has done an access that begins at `time`, or a job starts that waits from then on; that takes so many
+/// picoseconds, which may be any number.
 template <class Engine, class Switches>
 TRAMONTANE_RULE Ticks NodeRules<Engine, Switches>::served(Ticks time, std::int64_t picoseconds) {
     check_event(time);

@@ -18,9 +18,9 @@
 
 namespace tramontane {
 
-/// Why a rank waits; the last two are what else a rank does, in timelines.
-enum class Cause : std::uint8_t { late_sender, late_receiver, imbalance, nic_queue, network, work, busy };
-inline constexpr std::size_t causes = 5;
+/// Why a rank waits: for a message, or for the storage; the last two are what else a rank does, in timelines.
+enum class Cause : std::uint8_t { late_sender, late_receiver, imbalance, nic_queue, network, storage, work, busy };
+inline constexpr std::size_t message_causes = 5, causes = 6;
 
 /// Of one rank: something that it did, or why it waited, from when to when.
 struct Stretch {
@@ -57,11 +57,13 @@ struct alignas(64) DiaryRest {
     Ticks until[Diary::most - Diary::here];
 };
 
+/// One line. What few ranks ever wait for, the storage, is counted elsewhere.
 struct alignas(64) WaitingOfRank {
-    Ticks sums[causes];
+    Ticks sums[message_causes];
     Ticks work_begin, work_end;  ///< its last work
     Ticks idle_since;
 };
+static_assert(sizeof(WaitingOfRank) == 64);
 
 /// \tparam Own who has the records, and
 ///
@@ -70,6 +72,7 @@ struct alignas(64) WaitingOfRank {
 ///         tells(rank)                 whether what it does is told, for timelines
 ///         diary(item), rest(item)     of a transaction
 ///         of_rank(rank)               what is counted of it
+///         of_storage(rank)            how long it waited for the storage
 ///         begins(item, transactions)  there will be a diary of it
 ///         tell(told, stretch)         for timelines
 template <class Own>
@@ -113,6 +116,11 @@ public:
     }
     TRAMONTANE_RULE void busy(std::uint32_t rank, Ticks begin, Ticks end, Told told) {
         own().tell(told, {rank, rank, begin, end, Cause::busy, rank, begin});
+    }
+    /// A rank waited for the storage: whoever waits for it meanwhile has a late sender or receiver.
+    TRAMONTANE_RULE void access(std::uint32_t rank, Ticks begin, Ticks end, Told told) {
+        own().of_storage(rank) += end - begin;
+        own().tell(told, {rank, rank, begin, end, Cause::storage, rank, begin});
     }
     TRAMONTANE_RULE void idle(std::uint32_t rank, Ticks now) {
         if (own().heeds(rank)) own().of_rank(rank).idle_since = now;

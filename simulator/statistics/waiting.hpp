@@ -16,16 +16,17 @@
 
 namespace tramontane {
 
-inline constexpr std::array<const char*, 7> cause_names{"late_sender", "late_receiver", "imbalance", "nic_queue",
-                                                        "network",     "work",          "busy"};
+inline constexpr std::array<const char*, 8> cause_names{"late_sender", "late_receiver", "imbalance", "nic_queue",
+                                                        "network",     "storage",       "work",      "busy"};
 inline constexpr std::uint32_t max_waiting_bins = 4096;
 inline constexpr std::size_t max_stretches = 20'000'000;
 
 /// Mean time that ranks waited for each cause [s], in so many bins of ranks at most.
-/// \param sums_of a rank [ticks]
-template <class SumsOf>
+/// \param sums_of a rank, for messages [ticks]
+/// \param storage_of a rank, for the storage [ticks]
+template <class SumsOf, class StorageOf>
 [[nodiscard]] std::vector<std::array<double, causes>> mean_waiting(std::uint64_t ranks, std::uint32_t bins,
-                                                                   SumsOf&& sums_of) {
+                                                                   SumsOf&& sums_of, StorageOf&& storage_of) {
     const std::uint64_t used = std::min<std::uint64_t>(bins, ranks);
     std::vector<std::array<double, causes>> means(used);
     std::vector<double> numbers(used);
@@ -33,7 +34,9 @@ template <class SumsOf>
         const std::uint64_t bin = rank * used / ranks;
         const Ticks* const sums = sums_of(static_cast<std::uint32_t>(rank));
         ++numbers[bin];
-        for (std::size_t cause = 0; cause < causes; ++cause) means[bin][cause] += to_seconds(sums[cause]);
+        for (std::size_t cause = 0; cause < message_causes; ++cause) means[bin][cause] += to_seconds(sums[cause]);
+        means[bin][static_cast<std::size_t>(Cause::storage)] +=
+            to_seconds(storage_of(static_cast<std::uint32_t>(rank)));
     }
     for (std::uint64_t bin = 0; bin < used; ++bin) {
         for (double& mean : means[bin]) mean /= numbers[bin];
@@ -47,7 +50,13 @@ public:
     /// \param told ranks whose stretches are kept
     /// \param all whether all ranks' waiting is counted; else only that of those that are told
     Waiting(std::uint32_t ranks, const std::vector<std::uint32_t>& told, bool all)
-        : all_(all), count_(ranks), ranks_(all), told_(ranks / bits + 1, 0), diaries_(all), rests_(all) {
+        : all_(all),
+          count_(ranks),
+          ranks_(all),
+          storage_(allocate_zeros<Ticks>(ranks)),
+          told_(ranks / bits + 1, 0),
+          diaries_(all),
+          rests_(all) {
         if (ranks > 0) ranks_.make_room(ranks - 1);
         for (const std::uint32_t rank : told) told_[rank / bits] |= std::uint64_t{1} << rank % bits;
     }
@@ -67,8 +76,10 @@ public:
         if (all_) ranks_.prefetch(rank);
     }
 
-    /// How long a rank waited for each cause.
+    /// How long a rank waited for messages, by cause.
     [[nodiscard]] const Ticks* sums(std::uint32_t rank) const { return ranks_[rank].sums; }
+    /// How long it waited for the storage.
+    [[nodiscard]] Ticks storage(std::uint32_t rank) const { return storage_[rank]; }
     [[nodiscard]] std::uint32_t ranks() const { return count_; }
 
 private:
@@ -84,6 +95,7 @@ private:
     [[nodiscard]] Diary& diary(Index item) { return diaries_[item]; }
     [[nodiscard]] DiaryRest& rest(Index item) { return rests_[item]; }
     [[nodiscard]] WaitingOfRank& of_rank(std::uint32_t rank) { return ranks_[rank]; }
+    [[nodiscard]] Ticks& of_storage(std::uint32_t rank) { return storage_[rank]; }
     void tell(Told told, const Stretch& stretch) const {
         if (!tells(stretch.rank) || stretch.end <= stretch.begin) return;
         if (told->size() == max_stretches) throw std::runtime_error("timeline: more than 20 million stretches");
@@ -94,6 +106,7 @@ private:
     const std::uint32_t count_;
     // Whether most ranks and messages have one says whether large pages are worth what the system does to clear them.
     RecordsBeside<WaitingOfRank> ranks_;
+    Pages<Ticks> storage_;
     std::vector<std::uint64_t> told_;  // a bit a rank: it stays in the nearest cache
     RecordsBeside<Diary> diaries_;
     RecordsBeside<DiaryRest> rests_;

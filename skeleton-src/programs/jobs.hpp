@@ -59,6 +59,7 @@ public:
         if (number < first_round()) {
             idle.phase = static_cast<std::int32_t>(jobs_.size());
             idle.work = silent ? 0 : job.start;
+            idle.idles = true;
             return idle;
         }
         const std::int64_t inner = number - first_round();

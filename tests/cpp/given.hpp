@@ -67,7 +67,8 @@ private:
 /// \param words `kind` and what distinguishes it, with blanks between them
 inline std::unique_ptr<Schedule> small_workload(const std::string& words, Rank ranks) {
     const bool counted = words.find("kind=allreduce") == 0, repeats = words.find("repeats=") != std::string::npos;
-    const bool complete = words.find("kind=program") == 0 || words.find("kind=collective") == 0;
+    const bool complete =
+        words.find("kind=program") == 0 || words.find("kind=collective") == 0 || words.find("kind=jobs") == 0;
     std::istringstream stream(words +
                               (complete  ? ""
                                : counted ? " count=200"

@@ -133,6 +133,40 @@ TEST_CASE("it does where ranks do an operation of the catalogue") {
     }
 }
 
+TEST_CASE("it does where ranks wait for a storage or for their job to start") {
+    const char* const accesses =
+        "kind=program repeat=2 communicators.heads.leaders=4 "
+        "steps.0.kind=write steps.0.bytes=90000 steps.0.communicator=heads "
+        "steps.1.kind=allreduce steps.1.algorithm=ring steps.1.count=40 steps.1.repeats=1 "
+        "steps.2.kind=read steps.2.total=70000 "
+        "steps.3.kind=halo steps.3.width=2 steps.3.grid=30x30x4 steps.3.one_sided.synchronisation=fence "
+        "one_sided.put=90000 one_sided.fence=700000 "
+        "storage.bandwidth=10000000000 storage.node_bandwidth=1000000000 storage.latency=5000000";
+    const char* const jobs =
+        "kind=jobs jobs.0.name=a jobs.0.ranks=6 jobs.0.workload.kind=random-shifts jobs.0.workload.bytes=3000 "
+        "jobs.0.workload.rounds=3 jobs.1.name=b jobs.1.ranks=6 jobs.1.start=7000000 "
+        "jobs.1.workload.kind=random-shifts jobs.1.workload.bytes=3000 jobs.1.workload.rounds=3";
+    constexpr auto storage = static_cast<std::size_t>(Cause::storage);
+    std::uint64_t number = 7000;
+    for (const Machine& machine : every_network()) {
+        if (machine.routing == "ugal-g") continue;
+        for (const char* const workload : {accesses, jobs}) {
+            Drawn drawn(machine, ++number);
+            drawn.workload = workload;
+            drawn.ranks = 12;
+            drawn.run.places = {};
+            drawn.machine.nics = 1;
+            drawn.run.waiting_bins = 12;
+            INFO(machine.topology << " " << machine.routing << " " << number);
+            const Outcome outcome = drawn.simulate(1, 0);
+            CHECK((outcome.waiting[0][storage] > 0) == (workload == accesses));
+            const auto expected = results(outcome);
+            CHECK(results(drawn.simulate(3, 0)) == expected);
+            CHECK(results(simulate_by_lanes(drawn, {.lanes = 3, .shuffle = number, .windows = 1})) == expected);
+        }
+    }
+}
+
 TEST_CASE("it does where ranks follow a graph of operations") {
     std::uint64_t number = 5000;
     for (const Machine& machine : every_network()) {

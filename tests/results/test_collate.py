@@ -191,6 +191,21 @@ def test_single_links_and_causes_of_waiting_stand_where_they_were_counted(
         xr.testing.assert_identical(read.load(), dataset.assign_attrs({DIGEST: digest(dataset)}))
 
 
+def test_the_storage_is_a_cause_where_a_record_has_it(project: Path, execute: Callable[..., Any]) -> None:
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    counted = "rec-3: {workload.radix: 3, statistics: {waiting: 4}}"
+    file.write_text(file.read_text().replace("rec-3: {workload.radix: 3}", counted))
+    execute(project, substrate=Simulator())
+    store = Store(project)
+    for known in map(store.read, list(store.identities())):
+        if "waiting" in known["result"] and known["point"]["ranks"] == 8:
+            known["result"]["waiting"]["storage_s"] = [1.0, 2.0, 0.0, 0.0]
+            store.write(known)
+    own = dataset_of(project)["waiting_s"].sel(series="rec-3", cause="storage")
+    assert own.sel(ranks=8).values.tolist() == [1, 2, 0, 0]
+    assert own.sel(ranks=4).values.tolist() == [0, 0, 0, 0]
+
+
 def with_delays(project: Path, execute: Callable[..., Any], congestion: bool) -> None:
     """Run the points; all but the last get delays and, where wanted, a matrix of up to 4 bins."""
     execute(project)

@@ -27,6 +27,11 @@ workload:
     - allreduce: {algorithm: recursive-doubling, count: 2000}
 """
 
+WRITING = """ranks: 8
+machine: {name: torus-S, storage: {bandwidth: 10 GB/s, node_bandwidth: 1 GB/s, latency: 5 us}}
+workload: {kind: program, steps: [{write: {bytes: 1 MB}}, {work: {time: 10 us}}]}
+"""
+
 
 def spans(file: Path) -> list[tuple[str, str, float, float, int | None]]:
     """Return location, region, begin and end [us], and for whom is waited, of an archive."""
@@ -69,6 +74,16 @@ def test_both_forms_say_the_same(tmp_path: Path) -> None:
         assert ours[4] == theirs[4]
         assert ours[2:4] == pytest.approx(theirs[2:4], abs=1e-6)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["p.yaml", "run", "run.def", "run.json", "run.otf2"]
+
+
+def test_the_storage_is_a_region_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(WRITING)
+    arguments = ["timeline", str(tmp_path / "p.yaml"), "--ranks", "3", "--output", str(tmp_path / "run.otf2")]
+    told = CliRunner().invoke(app, arguments)
+    assert told.exit_code == 0, told.output
+    access = 5 + 1000 + 800
+    assert [(each[1], each[4]) for each in spans(tmp_path / "run.otf2")] == [("storage", None), ("work", None)]
+    assert spans(tmp_path / "run.otf2")[0][3] == pytest.approx(access, rel=1e-6)
 
 
 def test_what_is_no_archive_is_kept(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tramontane.results.critical_path import critical_path
 from tramontane.study import Point
 from tramontane.study.networks.mapping import ALLOCATIONS
 from tramontane.substrates.simulator import Simulator
@@ -65,6 +66,29 @@ def test_a_job_that_starts_later_meets_nobody() -> None:
     result = Simulator().run(point(*jobs, machine=LINE))
     assert [each["slowdown"] for each in result["jobs"]] == [1, 1]
     assert result["time_s"] == pytest.approx(1000 * US + result["jobs"][1]["time_s"], rel=1e-9)
+
+
+def starting(start: str) -> list[dict[str, Any]]:
+    return [job("one", 8, SHIFTS), job("other", 8, SHIFTS, start=start)]
+
+
+@pytest.mark.parametrize("device", ["cpu", "host"])
+def test_noise_does_not_put_off_a_start(device: str) -> None:
+    """Starts that are whole periods of the noise apart differ in nothing else, although it takes half of the time."""
+    noise = {"duration": "25 us", "period": "50 us"}
+    soon, late = (Simulator(1, device=device).run(point(*starting(start), noise=noise)) for start in ("5 ms", "10 ms"))
+    assert late["phases"]["other"] == pytest.approx(soon["phases"]["other"], rel=1e-9)
+    assert late["time_s"] - soon["time_s"] == pytest.approx(5e-3, rel=1e-9)
+    assert late["phases"]["before"] <= 10e-3 + 25 * US
+
+
+def test_nothing_is_on_the_critical_path_before_a_job_starts() -> None:
+    made = point(*starting("10 ms"), statistics={"waiting": 1})
+    result, stretches = Simulator().timeline(made, range(made.ranks))
+    assert all(each.what != "work" for each in stretches)
+    first, *others = critical_path(stretches, result["span_s"])
+    assert (first.what, first.begin, first.end) == ("nothing", 0, 10e-3)
+    assert all(part.what != "nothing" for part in others)
 
 
 @given(

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from tramontane import _simulator
-from tramontane.results.timeline import WAITING, trace_events
+from tramontane.results.critical_path import critical_path, shares
+from tramontane.results.timeline import CAUSES, WAITING, trace_events
 from tramontane.study.points.points import Point
-from tramontane.substrates.simulator import Simulator
+from tramontane.substrates.simulator import Simulator, as_simulated
 
 from .points import allreduce, machine, point, transposition
 from .test_traces import trace
@@ -111,6 +112,81 @@ def test_what_ranks_wait_is_what_they_neither_work_nor_are_busy(progress: dict[s
     result = Simulator().run(Point.model_validate(data))
     waits = sum(each["time_s"] - each["work_s"] - each["busy_s"] for each in result["steps"])
     assert sum(each[0] for each in result["waiting"].values()) == pytest.approx(waits, rel=1e-9)
+
+
+STORAGE = {"bandwidth": "10 GB/s", "node_bandwidth": "1 GB/s", "latency": "5 us"}
+CALLS = ("put", "post", "start", "complete", "wait", "fence", "lock", "unlock", "flush", "notify")
+STRIPES = {"kind": "halo", "width": 2, "grid": [64, 64, 8], "decomposition": [8, 1]}
+ACCESSES: dict[str, list[dict[str, Any]]] = {
+    "storage": [
+        {"kind": "write", "bytes": "10 MB", "communicator": "heads"},
+        {"kind": "allreduce", "algorithm": "recursive-doubling", "count": 3},
+        {"kind": "work", "time": "20 us", "imbalance": "40 %"},
+        {"kind": "read", "total": "1 MB"},
+        STRIPES,
+    ],
+    **{
+        way: [{"kind": "work", "time": "20 us", "imbalance": "40 %"}, STRIPES | {"one_sided": {"synchronisation": way}}]
+        for way in ("fence", "post-start", "lock", "passive")
+    },
+}
+
+
+def accessing(steps: list[dict[str, Any]], bins: int = 8) -> Point:
+    """Return a point of 8 ranks that read, write or put."""
+    net = LINE | {"geometry": [8], "storage": STORAGE, "one_sided": dict.fromkeys(CALLS, "100 us")}
+    workload = {"kind": "program", "steps": steps, "communicators": {"heads": {"leaders": 4}}}
+    data = {"ranks": 8, "workload": workload, "machine": net, "statistics": {"waiting": bins}}
+    return Point.model_validate(data)
+
+
+@pytest.mark.parametrize("steps", ACCESSES.values(), ids=ACCESSES)
+def test_neither_storage_nor_calls_of_windows_are_work(steps: list[dict[str, Any]]) -> None:
+    """Timelines, causes and steps say the same, on each engine."""
+    made = accessing(steps)
+    result, stretches = Simulator().timeline(made, range(8))
+    by_step = {key: 8 * sum(each[f"{key}_s"] for each in result["steps"]) for key in ("time", "work", "busy")}
+    for key in ("work", "busy"):
+        told = sum(each.end - each.begin for each in stretches if each.what == key)
+        assert told == pytest.approx(by_step[key], rel=1e-9), key
+    waits = sum(sum(times) for times in result["waiting"].values())
+    assert waits == pytest.approx(by_step["time"] - by_step["work"] - by_step["busy"], rel=1e-9)
+    for cause in CAUSES:
+        of_ranks = [sum(each.end - each.begin for each in stretches if each[:2] == (rank, cause)) for rank in range(8)]
+        assert of_ranks == pytest.approx(result["waiting"].get(f"{cause}_s", [0] * 8), rel=1e-9, abs=1e-15), cause
+    by_lanes = _simulator.simulate(as_simulated(made), 1, device="host")
+    assert by_lanes["waiting"] == result["waiting"]
+    assert by_lanes["steps"] == result["steps"]
+
+
+def test_who_waits_for_the_storage_and_who_for_them() -> None:
+    """Each head of four ranks writes 10 MB; the others wait for what only the heads can send."""
+    made = accessing(ACCESSES["storage"][:2])
+    result, stretches = Simulator().timeline(made, range(8))
+    access = 5e-6 + 10e6 / 1e9 + 20e6 / 10e9
+    assert result["waiting"]["storage_s"] == pytest.approx([access, 0, 0, 0] * 2, rel=1e-9)
+    assert result["waiting"]["imbalance_s"] == [0] * 8
+    assert result["waiting"]["late_sender_s"][1] == pytest.approx(access, rel=1e-3)
+    path = critical_path(stretches, result["span_s"])
+    assert path[0].what == "storage"
+    assert path[0].rank % 4 == 0
+    assert shares(path)["storage"] == pytest.approx(access / result["time_s"], rel=1e-9)
+    [written] = [
+        each for each in trace_events(stretches, "x")["traceEvents"] if each["name"] == "storage" and each["tid"] == 0
+    ]
+    assert written["cat"] == "waiting"
+    assert "args" not in written
+    assert written["dur"] == pytest.approx(access * 1e6, rel=1e-9)
+
+
+def test_no_work_is_on_the_path_of_calls_alone() -> None:
+    result, stretches = Simulator().timeline(accessing(ACCESSES["fence"][1:]), range(8))
+    assert set(shares(critical_path(stretches, result["span_s"]))) == {"busy", "network"}
+
+
+def test_a_result_has_the_storage_only_where_somebody_waits_for_it() -> None:
+    assert "storage_s" not in Simulator().run(accessing(ACCESSES["fence"]))["waiting"]
+    assert list(Simulator().run(accessing(ACCESSES["storage"]))["waiting"]) == [f"{cause}_s" for cause in CAUSES]
 
 
 def test_timelines_say_the_same() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tramontane import _simulator
@@ -236,6 +236,50 @@ def test_control_packets(size: int, short: int, eager: int, negligible: int) -> 
     assert control(np.full(3, size), puts, 4096, protocol).tolist() == [expected, 0, acknowledgements]
     in_parts = control(np.full(3, size), puts, 24, protocol)
     assert in_parts.tolist() == [3 * expected, 0, 3 * acknowledgements]
+
+
+NODES = {
+    "topology": "torus",
+    "geometry": [8],
+    "nodes_per_switch": 1,
+    "node": {"latency": "300 ns", "bandwidth": "8 GB/s"},
+    "one_sided": {"put": "300 ns", "fence": "200 ns"},
+}
+
+
+def test_empty_messages_between_nodes_are_no_packets_to_count_ways_of() -> None:
+    """The data of a fence's scope stay inside the nodes, but fences of all ranks leave them."""
+    halo = {"width": 2, "grid": [64, 64, 8], "decomposition": [4, 4], "one_sided": {"synchronisation": "fence"}}
+    cost = estimate(made({"kind": "program", "steps": [{"halo": halo}]}, 16, NODES, ranks_per_node=8))
+    assert cost.messages > 0
+    assert cost.seconds > 0
+
+
+@settings(max_examples=40)
+@given(
+    messages=st.lists(
+        st.tuples(st.integers(0, 7), st.integers(0, 7), st.sampled_from([0, 64, 256, 257, 100000])), min_size=1
+    ),
+    per_node=st.sampled_from([1, 2, 4, 8]),
+    negligible=st.sampled_from([0, 64, 256]),
+)
+@example(messages=[(0, 1, 1000), (0, 4, 0)], per_node=4, negligible=0)
+@example(messages=[(0, 1, 100000), (0, 4, 64)], per_node=4, negligible=256)
+def test_what_leaves_its_node_makes_the_hops(
+    messages: list[Message], per_node: int, negligible: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    different = {(source, target): size for source, target, size in messages if source != target}
+    if not different:
+        return
+    file = tmp_path_factory.mktemp("pattern") / "messages.csv"
+    rows = [f"{source},{target},{size}" for (source, target), size in different.items()]
+    file.write_text("\n".join(["source,target,bytes", *rows]))
+    net = NODES | {"protocol": {"negligible_size": f"{negligible} B"}}
+    cost = estimate(made({"kind": "pattern", "file": str(file)}, 8, net, ranks_per_node=per_node))
+    crosses = any(
+        source // per_node != target // per_node and size > negligible for (source, target), size in different.items()
+    )
+    assert (cost.hops > 0) == crosses
 
 
 def test_detours_make_longer_ways() -> None:

@@ -52,8 +52,10 @@ def critical_path(
     print(f"{result['time_s']:.6g} s; the critical path has {len(path)} parts, through {ranks} of {point.ranks} ranks")
     for what, share in paths.shares(path).items():
         print(f"{share:6.1%}  {WAITING.get(what, what)}")
-    print("at work or busy")
-    for rank, share in list(paths.shares_of_ranks(path).items())[:MOST]:
+    own = list(paths.shares_of_ranks(path).items())[:MOST]
+    if own:
+        print("at work or busy")
+    for rank, share in own:
         print(f"{share:6.1%}  rank {rank}")
     if links:
         print("messages under way, by the links of minimal routes")

@@ -12,7 +12,7 @@ from tramontane.results.manifest import Manifest, manifest
 from tramontane.results.published import MARK
 from tramontane.results.revisions import CURRENT, REVISION, counts_as, tally
 from tramontane.results.store import Store
-from tramontane.results.timeline import WAITING
+from tramontane.results.timeline import CAUSES
 from tramontane.study import Expansion, Experiment
 from tramontane.study.values.quantities import (
     JOBS,
@@ -234,18 +234,22 @@ def _single_links(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[
 
 
 def _waiting(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[tuple[int, ...]]) -> xr.Dataset:
-    """Return how long ranks waited by cause, in bins of ranks; records with fewer bins end in NaN."""
+    """Return how long ranks waited by cause, in bins of ranks; records with fewer bins end in NaN.
+
+    Records have the storage where a rank waited for it; where none has, it is left out.
+    """
     bins = max((len(times) for row in rows for times in row.waiting.values()), default=0)
     if bins == 0:
         return xr.Dataset()
-    values = np.full((*(len(each) for each in dims.values()), len(WAITING), bins), np.nan)
+    causes = {cause: words for cause, words in CAUSES.items() if any(f"{cause}_s" in row.waiting for row in rows)}
+    values = np.full((*(len(each) for each in dims.values()), len(causes), bins), np.nan)
     for row, place in zip(rows, places, strict=True):
-        for number, cause in enumerate(WAITING):
-            times = row.waiting.get(f"{cause}_s", [])
-            values[(*place, number)][: len(times)] = times
+        own = len(next(iter(row.waiting.values()), []))
+        for number, cause in enumerate(causes):
+            values[(*place, number)][:own] = row.waiting.get(f"{cause}_s", 0)
     return xr.Dataset(
         {WAITING_TIME.name: ((*dims, "cause", "rank_bin"), values, _attributes(WAITING_TIME))},
-        {"cause": _coordinate("cause", list(WAITING.values()))},
+        {"cause": _coordinate("cause", list(causes.values()))},
     )
 
 

@@ -1,9 +1,10 @@
 """The critical path of a run: what its end waited for, back to its start, through ranks and messages.
 
-It begins with the rank that is busy last. Where a rank worked, or was busy with messages, the path stays with it. Where
-it waited, the path goes on at the rank that last decided when the message came that ended the wait, by posting it late
-or by answering it late, and takes the message's way in between. So the parts of the path follow each other without a
-gap from the first start of a rank to the last end, and what makes one of them shorter may make the run shorter.
+It begins with the rank that is busy last. Where a rank worked, was busy with messages, or waited for the storage, the
+path stays with it. Where it waited for a message, the path goes on at the rank that last decided when the message came
+that ended the wait, by posting it late or by answering it late, and takes the message's way in between. So the parts of
+the path follow each other without a gap from the first start of a rank to the last end, and what makes one of them
+shorter may make the run shorter.
 """
 
 import bisect
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeVar
 
-from tramontane.results.timeline import Stretch
+from tramontane.results.timeline import WAITING, Stretch
 
 ON_THE_WAY = ("nic_queue", "network")
 """Parts of a path in which a message was under way."""
@@ -27,10 +28,11 @@ class Part(NamedTuple):
     Attributes
     ----------
     what : str
-        "work", "busy", "nic_queue", "network"; or "nothing", before a rank starts and while noise interrupts it.
+        "work", "busy", "storage", "nic_queue", "network"; or "nothing", before a rank or its job starts and while noise
+        interrupts it.
     rank, origin : int
-        Who worked; where a message was under way, who got it and who had posted or answered it. Both are one rank where
-        it pulled the message from `peer`, or waited for an acknowledgement of that.
+        Who worked, or waited for the storage; where a message was under way, who got it and who had posted or answered
+        it. Both are one rank where it pulled the message from `peer`, or waited for an acknowledgement of that.
     peer : int
         The other end of the message; else the rank.
     begin, end : float
@@ -83,7 +85,7 @@ def critical_path(stretches: Iterable[Stretch], span: tuple[float, float]) -> li
             break
         last = by_rank[rank][place]
         add(NOTHING, last.end)
-        if last.what in ("work", "busy") or last.since >= time:
+        if last.what not in WAITING or last.since >= time:
             add(last.what, last.begin)
             continue
         # Back along the message: what the rank waited for while it was under way, and before that the network.

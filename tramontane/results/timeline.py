@@ -13,6 +13,8 @@ WAITING = {
     "nic_queue": "NIC queue",
     "network": "network",
 }
+"""Why a rank waits for a message, in words."""
+CAUSES = WAITING | {"storage": "storage"}
 """Why a rank waits, in words."""
 _COLOURS = {
     "work": "good",
@@ -22,6 +24,7 @@ _COLOURS = {
     "imbalance": "yellow",
     "nic_queue": "grey",
     "network": "rail_load",
+    "storage": "thread_state_iowait",
 }
 _MICRO = 1e6
 
@@ -34,14 +37,14 @@ class Stretch(NamedTuple):
     rank : int
         Who.
     what : str
-        "work", "busy" (with messages), or a key of `WAITING`.
+        "work", "busy" (with messages), or a key of `CAUSES`.
     peer : int
-        Whom it waited for; itself where it did not wait.
+        Whom it waited for; itself where it waited for no message.
     begin, end : float
         When [s].
     origin : int
-        Where it waited: the last rank that, and not the network, decided when the message came that ended it; else the
-        rank itself.
+        Where it waited for a message: the last rank that, and not the network, decided when the message came that
+        ended it; else the rank itself.
     since : float
         When that rank posted the message, or answered it [s]; else the begin.
     """
@@ -71,8 +74,8 @@ def trace_events(stretches: Sequence[Stretch], title: str) -> dict[str, Any]:
     events = [
         {
             "ph": "X",
-            "name": WAITING.get(each.what, each.what),
-            "cat": "waiting" if each.what in WAITING else each.what,
+            "name": CAUSES.get(each.what, each.what),
+            "cat": "waiting" if each.what in CAUSES else each.what,
             "pid": 0,
             "tid": each.rank,
             "ts": each.begin * _MICRO,

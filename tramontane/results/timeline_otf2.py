@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from tramontane.results.timeline import WAITING, Stretch
+from tramontane.results.timeline import CAUSES, WAITING, Stretch
 from tramontane.support.otf2 import PER_SECOND, archive
 
 PEER = "for rank"
@@ -32,13 +32,14 @@ def write_otf2(stretches: Sequence[Stretch], title: str, ranks: Sequence[int], f
     """
     with archive(file, list(ranks), title) as out:
         paradigms, roles = out.otf2.Paradigm, out.otf2.RegionRole
+        of_no_message = {"work": roles.CODE, "storage": roles.FILE_IO}
         regions = {
             what: out.definitions.region(
-                WAITING.get(what, what),
-                region_role=roles.CODE if what == "work" else roles.POINT2POINT,
-                paradigm=paradigms.USER if what == "work" else paradigms.MPI,
+                CAUSES.get(what, what),
+                region_role=of_no_message.get(what, roles.POINT2POINT),
+                paradigm=paradigms.USER if what in of_no_message else paradigms.MPI,
             )
-            for what in ("work", "busy", *WAITING)
+            for what in ("work", "busy", *CAUSES)
         }
         peer = out.definitions.attribute(PEER, "the sender or receiver that is waited for", type=out.otf2.Type.UINT32)
         for rank, own in groupby(stretches, key=lambda each: each.rank):

@@ -425,11 +425,12 @@ def used_ports(net: Network, nodes: int, *, scattered: bool = False) -> int:
 def mean_visits(net: Network, part: Traffic, place: Placement, load: Floats) -> float:
     """Return the mean number of switches a packet of `part` visits, from pairs of ranks and the packets of each.
 
-    Packets that stay inside a node are not counted.
+    Packets that stay inside a node are not counted; it is 0 where all do. Messages may leave nodes nevertheless, those
+    that bypass the packet network.
     """
     leave = place.leave(part)
     load = load[leave]
-    if not load.size:
+    if not load.any():
         return 0.0
     # Ranks beyond the last node are for the simulator to refuse.
     source, target = (place.nodes(ranks[leave]) % net.nodes for ranks in (part.source, part.destination))

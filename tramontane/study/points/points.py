@@ -150,7 +150,8 @@ class Statistics(Settings):
     waiting: Annotated[int, Whole(1, MAX_WAITING_BINS)] | None = Field(
         None,
         description="Bins of ranks for which it is counted why they wait: late sender, late receiver, imbalance of "
-        "work, queue of the network interface, network; no more than processes are used. Default: it is not counted.",
+        "work, queue of the network interface, network, storage; no more than processes are used. Default: it is not "
+        "counted.",
         examples=[64],
     )
 
