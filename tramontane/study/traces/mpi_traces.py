@@ -130,7 +130,7 @@ def read_kept(path: Path, check: Callable[[Exchange, int], None]) -> tuple[memor
     kept: list[Exchange] = []
 
     def keep(name: str, members: tuple[int, ...], root: int, said: list[tuple[int, ...]]) -> int | None:
-        exchange = from_sizes(name, members, root if root < len(members) else 0, said)
+        exchange = from_sizes(name, members, root, said)
         if exchange is None:
             return None
         check(exchange, len(files))
@@ -153,7 +153,7 @@ def _packed(files: list[str], say: Callable[..., Any], *, alike: bool = False) -
 
 def _said(algorithms: Algorithms, name: str, members: tuple[int, ...], root: int, said: list[tuple[int, ...]]) -> Any:
     """Return what a collective call exchanges (ValueError)."""
-    exchange = from_sizes(name, members, root if root < len(members) else 0, said)
+    exchange = from_sizes(name, members, root, said)
     return exchange and (exchange.sizes or schedules(exchange, algorithms))
 
 
