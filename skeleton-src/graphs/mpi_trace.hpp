@@ -115,6 +115,7 @@ struct CallAction {
 struct TracedCall {
     bool in_vain = false;  ///< it has asked, and nothing had come
     bool waits = false;    ///< it asks or waits
+    bool takes = false;    ///< it waits for whatever ends first
     std::vector<CallAction> actions;
 };
 
@@ -206,6 +207,7 @@ private:
         constexpr std::array words{"Test",  "Iprobe", "Improbe", "Request_get_status", "Win_test", "Parrived", "Wait",
                                    "Probe", "Mprobe", "Win_wait"};
         call.waits = std::any_of(words.begin(), words.end(), begins);
+        call.takes = name == "Waitany" || name == "Waitsome";
         while (!numbers.is_at_end()) {
             call.actions.push_back(action(name, numbers));
             call.in_vain = call.in_vain || call.actions.back().did == Did::vain;

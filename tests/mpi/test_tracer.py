@@ -518,7 +518,15 @@ def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: s
         ({"r1": call(1, 8, 0, 0, 0, 7, *b"barrier", 0)}, "rank 1, call 2: found a collective, the 1th of its"),
         (
             {"r0": call(1, 8, 0, 0, 0, 5, *b"bcast", 1, 8), "r1": call(1, 8, 0, 0, 0, 7, *b"barrier", 0)},
-            "found barrier at one rank and bcast at another; allowed: one call, and one root",
+            "found bcast at rank 0 and barrier at rank 1; allowed: one call, and one root",
+        ),
+        (
+            {f"r{i}": call(1, 8, 0, 0, 1 - i, 5, *b"bcast", 1, 8) for i in range(2)},
+            "rank 0, call 2: found bcast with root 1 at rank 0 and bcast with root 0 at rank 1; allowed: one call, and",
+        ),
+        (
+            {f"r{i}": call(1, 8, 0, 0, 7, 5, *b"bcast", 1, 8) for i in range(2)},
+            "rank 0, call 2: found root 7; allowed: 0 to 1",
         ),
         (
             {f"r{i}": call(1, 8, 0, 0, 0, 9, *b"alltoallv", 1, 8) for i in range(2)},
@@ -530,7 +538,7 @@ def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: s
         ),
         (
             {"r0": call(1, 8, 0, 0, 0, 3, *b"b\xff!", 1, 8), "r1": call(1, 8, 0, 0, 0, 7, *b"barrier", 0)},
-            "rank 0, call 2: found barrier at one rank and b\\xff! at another; allowed: one call, and one root",
+            "rank 0, call 2: found b\\xff! at rank 0 and barrier at rank 1; allowed: one call, and one root",
         ),
         ({"r0": bytes([3, 0, 0])}, "found more after its end"),
     ],

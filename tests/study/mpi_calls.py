@@ -32,6 +32,14 @@ def communicator(number: int, members: Sequence[int]) -> bytes:
     return _numbers(10, number) + _ranks(members) + _numbers(0)
 
 
+def send(peer: int, tag: int, size: int) -> bytes:
+    return _numbers(1, EVERYBODY, peer, tag, size)
+
+
+def receive(peer: int, tag: int, size: int) -> bytes:
+    return _numbers(2, EVERYBODY, peer, tag, size)
+
+
 def begin_send(request: int, peer: int, tag: int, size: int, of: int = EVERYBODY) -> bytes:
     return _numbers(3, request, of, peer, tag, size)
 

@@ -22,6 +22,8 @@ _TESTS = frozenset(f"mpi_{what}" for what in ("test", "testall", "testany", "tes
 }
 _PROBES = frozenset({"mpi_iprobe", "mpi_improbe"})
 _WAITS = _TESTS | _PROBES | {"mpi_wait", "mpi_waitall", "mpi_waitany", "mpi_waitsome", "mpi_probe", "mpi_mprobe"}
+_TAKES = frozenset({"mpi_waitany", "mpi_waitsome"})
+"""These wait for whatever ends first."""
 _MOST_WORK = 10**15  # [ps], of an operation
 FIRST_TAG = 1 << 30
 """Tags of communicators other than that of all ranks, and of collectives, by communicator and tag."""
@@ -98,7 +100,8 @@ class Caller:
     Parameters
     ----------
     alike : bool
-        Whether each call has work before it, if only of no time: ranks that call alike do alike then.
+        Whether each call has work before it, if only of no time, and calls in turn that each wait for whatever ends
+        first are as one that waits for all of that: ranks that call alike do alike then.
 
     Attributes
     ----------
@@ -123,22 +126,40 @@ class Caller:
         self.requests: dict[int, Operation] = {}
         self.meetings: list[Meeting] = []
         self._polled = False
+        self._takes = False
+        self._between = 0
 
     def begin(self, name: str, since: int) -> None:
         """Begin a call, so long after the end of the last one [ps]; what passes between polls in vain is no work."""
+        if self._takes and plain(name) in _TAKES:
+            self._between += since
+            return
+        self.end_turns()
         if (since > 0 or self._alike) and not (self._polled and plain(name) in _WAITS):
-            for part in [_MOST_WORK] * (since // _MOST_WORK):  # several in turn, where one would be too long
-                self.rank.work(self.position, part)
-            if since % _MOST_WORK or since == 0:
-                self.rank.work(self.position, since % _MOST_WORK)
+            self._work(since)
         self.started, self.ended = [], []
 
     def end(self, name: str) -> None:
         """End the call."""
-        self.rank.call(self.position, self.started, self.ended)
+        self._takes = self._alike and plain(name) in _TAKES
+        if not self._takes:
+            self.rank.call(self.position, self.started, self.ended)
         # A trace may not say what a test has found: without requests that are open it has nothing to wait for.
         vain = plain(name) in (_TESTS | _PROBES if self.requests else _PROBES)
         self._polled = vain and not self.ended
+
+    def end_turns(self) -> None:
+        """End calls in turn that each have waited for whatever ends first: no other one follows."""
+        if self._takes:
+            self.rank.call(self.position, self.started, self.ended)
+            self._work(self._between)
+            self._takes, self._between = False, 0
+
+    def _work(self, time: int) -> None:
+        for part in [_MOST_WORK] * (time // _MOST_WORK):  # several in turn, where one would be too long
+            self.rank.work(self.position, part)
+        if time % _MOST_WORK or time == 0:
+            self.rank.work(self.position, time % _MOST_WORK)
 
     def works(self) -> None:
         """Take note that the rank does something else than to poll."""

@@ -288,6 +288,8 @@ def _follow(otf2: Any, trace: Any, path: Path, *, alike: bool) -> list[_Reader]:
         except Mistake as error:
             where = f"rank {numbers[location]}, event {reader.position}"
             raise InputError(path, where, None, error.args[1], problem=f"found {error.args[0]}") from None
+    for reader in readers:
+        reader.end_turns()
     return readers
 
 
