@@ -4,7 +4,7 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from tramontane.study.traces.mpi_traces import VERSION
+from tramontane.study.traces.mpi_traces import VERSIONS
 
 EVERYBODY = 0
 """The communicator that all ranks have from the beginning."""
@@ -83,7 +83,7 @@ class Calls:
 
     def __init__(self, rank: int, ranks: int) -> None:
         self.rank, self.ranks = rank, ranks
-        self._content = struct.pack("<8s4I3q", b"TRMTRACE", VERSION, rank, ranks, 0, 7, 0, 0)
+        self._content = struct.pack("<8s4I3q", b"TRMTRACE", VERSIONS[0], rank, ranks, 0, 7, 0, 0)
         self._known: dict[bytes, int] = {}
         self._made: set[int] = set()
         self("Init", communicator(EVERYBODY, range(ranks)), after=0)
