@@ -43,10 +43,17 @@ public:
     void append(std::span<const std::uint8_t> record) {
         if (at_ == nullptr) return;
         if (record.size() > static_cast<std::size_t>(end_ - at_) && !reserve(record.size())) return;
+        checksum_ = checksum_with(record);
         std::memcpy(at_ + 1, record.data() + 1, record.size() - 1);
         std::atomic_signal_fence(std::memory_order_release);
         *at_ = record[0];
         at_ += record.size();
+    }
+    /// Of all that was appended, and of this (FNV-1a).
+    [[nodiscard]] std::uint64_t checksum_with(std::span<const std::uint8_t> record) const {
+        std::uint64_t sum = checksum_;
+        for (const std::uint8_t byte : record) sum = (sum ^ byte) * 0x100000001b3ULL;
+        return sum;
     }
     /// Cuts what is not used.
     void close() {
@@ -109,6 +116,7 @@ private:
     std::string path_;
     dev_t device_{};
     ino_t inode_{};
+    std::uint64_t checksum_ = 0xcbf29ce484222325ULL;
     std::size_t offset_ = 0;  ///< of the mapping, in the file
     std::uint8_t* begin_ = nullptr;
     std::uint8_t* at_ = nullptr;

@@ -68,10 +68,11 @@ public:
         record_.all(first_call + slots_[at].number - 1, before, inside);
         file_.append(record_.view());
     }
-    /// Says that the program has ended its use of MPI.
+    /// Says that the program has ended its use of MPI, and what the file has to be.
     void finish(std::int64_t before, std::int64_t offset) {
         record_.clear();
         record_.all(end, before, offset < 0 ? -2 * offset - 1 : 2 * offset);
+        record_.put(file_.checksum_with(record_.view()) >> 1U);  // numbers have 63 bits
         file_.append(record_.view());
     }
 

@@ -62,7 +62,7 @@ inline std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) {
 /// The trace of this process.
 class Tracer {
 public:
-    static constexpr std::uint32_t version = 2;
+    static constexpr std::uint32_t version = 3;
 
     static Tracer& own() {
         static Tracer tracer;

@@ -271,6 +271,7 @@ nb::dict describe_kinds() {
             entry["name"] = key.name;
             entry["integers"] = key.integers;
             entry["least"] = key.least;
+            entry["most"] = key.most;
             entry["words"] = key.words;
             entry["default"] = key.otherwise ? to_python(*key.otherwise) : nb::none();
             entry["required"] = !key.otherwise && !key.optional;

@@ -246,10 +246,12 @@ private:
         for (const std::uint32_t each : found.first->first.second) {
             const Words& other = *said_[each];
             if (other.name != words.name || other.root != words.root) {
-                const bool is_less = std::tie(words.name, words.root) < std::tie(other.name, other.root);
-                refuse_key(where(members, 0, first),
-                           (is_less ? words : other).name + " at one rank and " + (is_less ? other : words).name +
-                               " at another",
+                const auto told = [&](const Words& own, std::size_t place) {
+                    return own.name +
+                           (other.root != words.root ? " with root " + std::to_string(own.root) : std::string{}) +
+                           " at rank " + std::to_string(members[place]);
+                };
+                refuse_key(where(members, 0, first), told(words, 0) + " and " + told(other, sizes.size()),
                            "one call, and one root");
             }
             sizes.emplace_back(other.sizes);
@@ -306,7 +308,8 @@ private:
 /// Follows one rank through its calls and tells what it does.
 class MpiCaller {
 public:
-    /// \param alike there is work before each call, if only of no time: ranks that call alike do alike
+    /// \param alike there is work before each call, if only of no time, and calls in turn that each wait for whatever
+    ///     ends first are as one that waits for all of that: ranks that call alike do alike
     MpiCaller(GraphBuilder& builder, TracedGroups& groups, const MpiMeetings& meetings, TracedTags& tags, Rank rank,
               bool alike)
         : builder_{builder},
@@ -322,25 +325,24 @@ public:
     /// \param before since the end of the last call [ns]
     void call(const TracedCall& call, std::int64_t before, std::int64_t position) {
         position_ = position;
-        if ((before > 0 || alike_) && !(polled_ && call.waits)) {
-            constexpr std::int64_t picoseconds = 1000, most = GraphBuilder::most_work / picoseconds;
-            std::int64_t left = before;
-            do {  // several in turn, where one would be too long
-                const std::int64_t part = std::min(left, most);
-                only({told(builder_.work(part * picoseconds, position_), after_), false});
-                left -= part;
-            } while (left > 0);
+        if (takes_ && call.takes) {
+            between_ += before;
+        } else {
+            end_turns();
+            if ((before > 0 || alike_) && !(polled_ && call.waits)) work(before);
+            started_.clear();
+            ended_.clear();
+            is_of_now_ = false;
         }
-        started_.clear();
-        ended_.clear();
-        is_of_now_ = false;
         for (const CallAction& each : call.actions) take(each);
-        finish();
+        takes_ = alike_ && call.takes;
+        if (!takes_) finish();
         polled_ = call.in_vain;
     }
 
     /// Tells what others do with this rank and nobody here waits for.
     void end() {
+        end_turns();
         for (const TracedPut& each : meetings_.puts(rank_)) {
             if (each.kind == WindowEpochs::locks) {
                 builder_.target(how_of(each), each.origin, tag_of(each), each.bytes, position_);
@@ -429,6 +431,22 @@ private:
             case Did::one_sided:
                 return one_sided(action, groups_[n[0]], windows_[n[0]]);
         }
+    }
+
+    /// \param time [ns]
+    void work(std::int64_t time) {
+        constexpr std::int64_t picoseconds = 1000, most = GraphBuilder::most_work / picoseconds;
+        do {  // several in turn, where one would be too long
+            const std::int64_t part = std::min(time, most);
+            only({told(builder_.work(part * picoseconds, position_), after_), false});
+            time -= part;
+        } while (time > 0);
+    }
+    void end_turns() {
+        if (!takes_) return;
+        finish();
+        work(std::exchange(between_, 0));
+        takes_ = false;
     }
 
     // --- operations and what they wait for ---------------------------------------------------------------------------
@@ -699,6 +717,8 @@ private:
     Gate started_, ended_;                                ///< by this call
     bool is_of_now_ = false;                              ///< some of that waits for `after_`
     bool polled_ = false;
+    bool takes_ = false;        ///< calls in turn that wait for whatever ends first
+    std::int64_t between_ = 0;  ///< these [ns]
     std::int64_t position_ = 0;
 };
 

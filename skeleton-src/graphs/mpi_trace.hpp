@@ -2,9 +2,10 @@
 /// A rank's file of a trace that `tramontane trace` has written (`tracer/`): calls of MPI, one after the other.
 ///
 /// A file is a header and records. A record is numbers of 7 bits a byte, the lowest first: 1 and what a call did, which
-/// is known by its number from then on; 2: forget all of these; 3 and the time since the last call: the program has
-/// ended its use of MPI; 4 or more: a call that did what has that number, the time before it and the time inside it
-/// [ns]. 0 is the end of a program that was killed. What a call did is its name and actions.
+/// is known by its number from then on; 2: forget all of these; 3, the time since the last call, how far the clock is
+/// from that of rank 0, and, since version 3, the checksum of all that stands before (the upper 63 bits of FNV-1a): the
+/// program has ended its use of MPI; 4 or more: a call that did what has that number, the time before it and the time
+/// inside it [ns]. 0 is the end of a program that was killed. What a call did is its name and actions.
 #pragma once
 
 #include <algorithm>
@@ -115,6 +116,7 @@ struct CallAction {
 struct TracedCall {
     bool in_vain = false;  ///< it has asked, and nothing had come
     bool waits = false;    ///< it asks or waits
+    bool takes = false;    ///< it waits for whatever ends first
     std::vector<CallAction> actions;
 };
 
@@ -136,8 +138,9 @@ public:
     TraceExtent walk(Visit&& visit) const {
         enum Record : std::uint8_t { killed, define, forget, end, first_call };
         const std::span<const std::byte> bytes = file_.bytes();
-        std::uint32_t words = 0;
+        std::uint32_t words = 0, version = 0;
         std::memcpy(&words, bytes.data() + words_at, sizeof words);
+        std::memcpy(&version, bytes.data() + version_at, sizeof version);
         TraceNumbers numbers{bytes, rank_, head + words};
         std::vector<TracedCall> known;
         std::vector<std::span<const std::byte>> told;  // not all are calls of the part that is whole
@@ -154,6 +157,12 @@ public:
             } else if (record == end) {
                 extent.time += numbers.next();
                 numbers.next();
+                if (version >= with_checksum) {
+                    const std::int64_t sum = checksum(bytes.first(numbers.at()));
+                    if (numbers.next() != sum) {
+                        refuse_key(where(), "content that has changed", "a file as tramontane trace has written it");
+                    }
+                }
                 if (!numbers.is_at_end()) {
                     refuse_key(where() + ", byte " + std::to_string(numbers.at()), "more after its end",
                                "the end of the file");
@@ -193,10 +202,16 @@ public:
     }
 
 private:
-    static constexpr std::size_t words_at = 20, head = 48, page = 4096;
+    static constexpr std::size_t version_at = 8, words_at = 20, head = 48, page = 4096;
+    static constexpr std::uint32_t with_checksum = 3;  ///< this version, and later ones
     using Did = CallAction::Did;
 
     [[nodiscard]] std::string where() const { return "rank " + std::to_string(rank_); }
+    static std::int64_t checksum(std::span<const std::byte> bytes) {
+        std::uint64_t sum = 0xcbf29ce484222325ULL;
+        for (const std::byte byte : bytes) sum = (sum ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3ULL;
+        return static_cast<std::int64_t>(sum >> 1U);
+    }
 
     [[nodiscard]] TracedCall read(std::span<const std::byte> told) const {
         TraceNumbers numbers{told, rank_};
@@ -206,6 +221,7 @@ private:
         constexpr std::array words{"Test",  "Iprobe", "Improbe", "Request_get_status", "Win_test", "Parrived", "Wait",
                                    "Probe", "Mprobe", "Win_wait"};
         call.waits = std::any_of(words.begin(), words.end(), begins);
+        call.takes = name == "Waitany" || name == "Waitsome";
         while (!numbers.is_at_end()) {
             call.actions.push_back(action(name, numbers));
             call.in_vain = call.in_vain || call.actions.back().did == Did::vain;

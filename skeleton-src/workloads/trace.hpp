@@ -26,8 +26,9 @@ public:
         }
         if (const std::int64_t longest = table_->header().longest;
             longest > 0 && work_scale_ / GraphSchedule::whole > GraphBuilder::most_work / longest) {
-            refuse("work_scale", std::to_string(work_scale_ / GraphSchedule::whole) + " times",
-                   "at most 1000 s of work at a time; the trace has " + std::to_string(longest) + " ps");
+            refuse("work_scale", std::to_string(work_scale_ / (GraphSchedule::whole / 100)) + " %",
+                   "up to " + std::to_string(100 * (GraphBuilder::most_work / longest)) +
+                       " % with this trace: at most 1000 s of work at a time");
         }
     }
 

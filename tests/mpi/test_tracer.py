@@ -300,12 +300,14 @@ def test_our_own_program_does_what_the_schedule_says(mpi: Program, traced: Any, 
     assert Simulator().run(again)["time_s"] == Simulator().run(replayed)["time_s"]
 
 
-def written(folder: Path, version: int = mpi_traces.VERSION, run: int = 7, r0: bytes = b"", r1: bytes = b"") -> Path:
+def written(
+    folder: Path, version: int = mpi_traces.VERSIONS[0], run: int = 7, r0: bytes = b"", r1: bytes = b""
+) -> Path:
     """Write a trace of two ranks by hand: what they say after their headers and first calls."""
     return written_by_ranks(folder, [r0, r1], version, run)
 
 
-def written_by_ranks(folder: Path, records: list[bytes], version: int = mpi_traces.VERSION, run: int = 7) -> Path:
+def written_by_ranks(folder: Path, records: list[bytes], version: int = mpi_traces.VERSIONS[0], run: int = 7) -> Path:
     """Write one of some ranks, less than 100."""
     folder.mkdir()
     ranks = len(records)
@@ -518,7 +520,15 @@ def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: s
         ({"r1": call(1, 8, 0, 0, 0, 7, *b"barrier", 0)}, "rank 1, call 2: found a collective, the 1th of its"),
         (
             {"r0": call(1, 8, 0, 0, 0, 5, *b"bcast", 1, 8), "r1": call(1, 8, 0, 0, 0, 7, *b"barrier", 0)},
-            "found barrier at one rank and bcast at another; allowed: one call, and one root",
+            "found bcast at rank 0 and barrier at rank 1; allowed: one call, and one root",
+        ),
+        (
+            {f"r{i}": call(1, 8, 0, 0, 1 - i, 5, *b"bcast", 1, 8) for i in range(2)},
+            "rank 0, call 2: found bcast with root 1 at rank 0 and bcast with root 0 at rank 1; allowed: one call, and",
+        ),
+        (
+            {f"r{i}": call(1, 8, 0, 0, 7, 5, *b"bcast", 1, 8) for i in range(2)},
+            "rank 0, call 2: found root 7; allowed: 0 to 1",
         ),
         (
             {f"r{i}": call(1, 8, 0, 0, 0, 9, *b"alltoallv", 1, 8) for i in range(2)},
@@ -530,7 +540,7 @@ def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: s
         ),
         (
             {"r0": call(1, 8, 0, 0, 0, 3, *b"b\xff!", 1, 8), "r1": call(1, 8, 0, 0, 0, 7, *b"barrier", 0)},
-            "rank 0, call 2: found barrier at one rank and b\\xff! at another; allowed: one call, and one root",
+            "rank 0, call 2: found b\\xff! at rank 0 and barrier at rank 1; allowed: one call, and one root",
         ),
         ({"r0": bytes([3, 0, 0])}, "found more after its end"),
     ],
@@ -540,6 +550,27 @@ def test_mistakes_are_one_line(tmp_path: Path, records: dict[str, bytes], line: 
         traces.pack(written(tmp_path / "x", r0=records.get("r0", b""), r1=records.get("r1", b"")))
     assert line in str(told.value)
     assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_no_byte_of_a_file_can_change(tmp_path: Path, place: int) -> None:
+    """Its checksum is FNV-1a, without the last bit."""
+    folder = written(tmp_path / "x", version=mpi_traces.VERSIONS[-1], r0=SEND, r1=RECEIVE)
+    for file in folder.iterdir():
+        checksum = 0xCBF29CE484222325
+        for byte in file.read_bytes():
+            checksum = (checksum ^ byte) * 0x100000001B3 % 2**64
+        groups = [checksum >> (1 + 7 * i) & 127 for i in range(9)]
+        file.write_bytes(file.read_bytes() + bytes([group | 128 for group in groups[:-1]] + groups[-1:]))
+    assert messages(point(folder, 2)) == {(0, 1, 5, 64): 1}
+    changed = sorted(folder.iterdir())[place]
+    content = changed.read_bytes()
+    for at in range(len(content)):
+        changed.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        with pytest.raises(InputError):
+            traces.pack(folder)
+    changed.write_bytes(content[:75] + bytes([content[75] ^ 1]) + content[76:])
+    assert "found content that has changed; allowed: a file as tramontane trace has written it" in refusal(folder)
 
 
 def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
@@ -555,7 +586,7 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
     first.write_bytes(first.read_bytes()[:-1])
     second.write_text("something else")
     assert "found another one; allowed: a file that tramontane trace has written" in refusal(folder)
-    first.write_bytes(struct.pack("<8s4I3q", b"TRMTRACE", mpi_traces.VERSION, 0, 2 * 10**8, 0, 7, 0, 0))
+    first.write_bytes(struct.pack("<8s4I3q", b"TRMTRACE", mpi_traces.VERSIONS[0], 0, 2 * 10**8, 0, 7, 0, 0))
     second.unlink()
     assert "found no file of rank 1; allowed: files of ranks 0 to 199999999" in refusal(folder)
     assert "x/rank-0000000.trace: found the trace of one rank; allowed: the folder that it lies in" in refusal(first)

@@ -169,6 +169,33 @@ def test_work_adds_up_along_dependencies_only(tmp_path: Path) -> None:
     assert run(trace(tmp_path, text, work_scale="50 %"))["time_s"] == pytest.approx(3.5 * US, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        (
+            "collectives: {allreduce: ring}",
+            "collectives: found with a trace in GOAL; allowed: with a folder of tramontane trace, or OTF2 (collectives "
+            "are messages in GOAL)",
+        ),
+        (
+            "work_scale: 200000 %",
+            "work_scale: found '200000 %'; allowed: at most 100000 %; a number with a unit (ppm, %), e.g. 1 %",
+        ),
+        (
+            "work_scale: 5000 %",
+            "work_scale: found 5000 %; allowed: up to 2000 % with this trace: at most 1000 s of work at a time",
+        ),
+    ],
+)
+def test_keys_that_a_trace_can_not_have(tmp_path: Path, more: str, line: str) -> None:
+    (tmp_path / "x.goal").write_text("num_ranks 2 rank 0 { a: calc 50000000000 } rank 1 { }")
+    point = tmp_path / "x.yaml"
+    point.write_text(f"ranks: 2\nmachine: torus-S\nworkload:\n  kind: trace\n  file: x.goal\n  {more}\n")
+    with pytest.raises(InputError) as told:
+        load_point(point)
+    assert str(told.value).partition("workload.")[2] == line
+
+
 PING = """num_ranks 2
 rank 0 {{
 l1: send {size}b to 1 tag 3

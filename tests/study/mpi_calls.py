@@ -4,7 +4,7 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from tramontane.study.traces.mpi_traces import VERSION
+from tramontane.study.traces.mpi_traces import VERSIONS
 
 EVERYBODY = 0
 """The communicator that all ranks have from the beginning."""
@@ -30,6 +30,14 @@ def _ranks(members: Sequence[int]) -> bytes:
 
 def communicator(number: int, members: Sequence[int]) -> bytes:
     return _numbers(10, number) + _ranks(members) + _numbers(0)
+
+
+def send(peer: int, tag: int, size: int) -> bytes:
+    return _numbers(1, EVERYBODY, peer, tag, size)
+
+
+def receive(peer: int, tag: int, size: int) -> bytes:
+    return _numbers(2, EVERYBODY, peer, tag, size)
 
 
 def begin_send(request: int, peer: int, tag: int, size: int, of: int = EVERYBODY) -> bytes:
@@ -75,7 +83,7 @@ class Calls:
 
     def __init__(self, rank: int, ranks: int) -> None:
         self.rank, self.ranks = rank, ranks
-        self._content = struct.pack("<8s4I3q", b"TRMTRACE", VERSION, rank, ranks, 0, 7, 0, 0)
+        self._content = struct.pack("<8s4I3q", b"TRMTRACE", VERSIONS[0], rank, ranks, 0, 7, 0, 0)
         self._known: dict[bytes, int] = {}
         self._made: set[int] = set()
         self("Init", communicator(EVERYBODY, range(ranks)), after=0)

@@ -254,6 +254,49 @@ def test_collectives_alone(tmp_path: Path) -> None:
     assert extrapolated([tmp_path / "0" / f"trace-{ranks}" for ranks in TRACED], 7).grid == (1, 7)
 
 
+def test_which_size_is_rounded_most(tmp_path: Path) -> None:
+    def table(calls: Calls, place: Grid, grid: Grid) -> None:
+        calls("Allgather", collective("allgather", 1_000_008 // (grid[0] * grid[1])))
+        calls("Bcast", collective("bcast", 144 // (grid[0] * grid[1])))
+
+    known = [traced(tmp_path, (1, ranks), table) for ranks in (4, 6, 9)]
+    assert extrapolated(known, 12).rounded is None
+    where, size = extrapolated(known, 17).rounded or ("", 0)
+    assert where == "rank 0, broadcast of all ranks"
+    assert size == pytest.approx(144 / 17, rel=1e-12)
+
+
+@pytest.mark.parametrize("some", [False, True], ids=["Waitany", "Waitsome"])
+def test_messages_that_are_awaited_in_any_order(tmp_path: Path, some: bool) -> None:
+    """One by one, or some at a time: they end in another order at each rank, with work between that others have not."""
+
+    def trace(side: int) -> Path:
+        ranks = side * side
+        for rank in range(ranks):
+            row, column = divmod(rank, side)
+            calls = Calls(rank, ranks)
+            for step in range(2):
+                ends = []
+                for tag, (down, right) in enumerate(((1, 0), (-1, 0), (0, 1), (0, -1))):
+                    peer = (row + down) % side * side + (column + right) % side
+                    calls("Irecv", mpi_calls.begin_receive(1 + tag))
+                    calls("Isend", mpi_calls.begin_send(11 + tag, peer, tag, 80))
+                    ends += [mpi_calls.end_receive(1 + tag, peer, tag ^ 1, 80), mpi_calls.end_send(11 + tag)]
+                first = (5 * rank + 3 * step) % len(ends)
+                ends = ends[first:] + ends[:first]
+                at_once = 1 + rank % 3 if some else 1
+                for i in range(0, len(ends), at_once):
+                    calls("Waitsome" if some else "Waitany", *ends[i : i + at_once], after=7 * (rank % 2))
+                if not some:
+                    calls("Waitany")
+                calls("Allreduce", collective("allreduce", 8))
+            calls.write(tmp_path / f"trace-{ranks}")
+        return tmp_path / f"trace-{ranks}"
+
+    known = [trace(side) for side in (4, 6, 8)]
+    assert messages(foretold(known, 144)) == messages(trace(12))
+
+
 @pytest.mark.parametrize(
     ("ranks", "workload", "line"),
     [
@@ -320,6 +363,15 @@ def puts(calls: Calls, place: Grid, grid: Grid) -> None:
     calls("Win_fence", mpi_calls.fence())
 
 
+def red_and_black(calls: Calls, place: Grid, grid: Grid) -> None:
+    """Send around the row: red ranks before they receive, black ones after."""
+    (row, column), (_, columns) = place, grid
+    after, before = (row * columns + (column + step) % columns for step in (1, -1))
+    both = [("Send", mpi_calls.send(after, 9, 8)), ("Recv", mpi_calls.receive(before, 9, 8))]
+    for name, action in both if (row + column) % 2 == 0 else both[::-1]:
+        calls(name, action)
+
+
 @pytest.mark.parametrize(
     ("more", "line"),
     [
@@ -345,6 +397,7 @@ def puts(calls: Calls, place: Grid, grid: Grid) -> None:
         ),
         (odd_size, "trace-16: rank 0, allreduce of all ranks: found 8 B, 80 B, 16 B; allowed: one size at all such ra"),
         (more_in_one, "trace-64: rank 0: found allreduce of all ranks where rank 0 of"),
+        (red_and_black, "trace-16: rank 2: found operations in another order than those of rank 1 of "),
         (regions, "trace-16: rank 2: found a region; allowed: messages, collectives and work"),
         (puts, "trace-16: rank 3: found a one-sided call; allowed: messages, collectives and work"),
     ],
@@ -404,7 +457,7 @@ def test_the_command_takes_algorithms(
     known = [str(traced(tmp_path, (side, side), of_everybody)) for side in (4, 6, 8)]
     to = tmp_path / "more.goal"
 
-    def run(*more: str) -> tuple[int, str]:
+    def run(*more: str, known: list[str] = known, to: Path = to) -> tuple[int, str]:
         words = ["extrapolate", *known, "--ranks", "100", "--output", str(to), *more]
         monkeypatch.setattr("sys.argv", ["tramontane", *words])
         with pytest.raises(SystemExit) as ended:
@@ -418,6 +471,8 @@ def test_the_command_takes_algorithms(
     assert said == (
         "100 ranks on a grid of 10 x 10; a rank calls broadcast 2 x, allreduce 4 x, barrier 2 x, reduce 2 x, "
         "allgather 2 x, alltoall 2 x, gather 2 x, scan 2 x; work differs by 0% at most from what it is fitted by\n"
+        "sizes that this grid does not divide are rounded, most of all 265.42 B to 265 B: "
+        "rank 0, alltoall of all ranks\n"
     )
     algorithms = frozen({"allreduce": {"algorithm": "rabenseifner"}, "alltoall": {"algorithm": "bruck", "radix": 2}})
     assert to.read_text() == foretold([Path(each) for each in known], 100, algorithms).read_text()
@@ -428,6 +483,11 @@ def test_the_command_takes_algorithms(
     assert run("--collectives", "{sum: ring}")[1].startswith(
         "--collectives: found 'sum'; allowed: barrier, broadcast, "
     )
+    assert run("--collectives", "{allreduce: ring}", known=[str(to)] * 3, to=tmp_path / "other.goal")[1] == (
+        "--collectives: found with traces in GOAL; allowed: with a folder of tramontane trace, or OTF2 (collectives "
+        "are messages in GOAL)\n"
+    )
+    assert run(to=tmp_path / "more.otf2")[1].endswith("; allowed: a file of GOAL, such as more.goal\n")
     for grid in ("10", "10x11", "10x-10"):
         line = f"--grid: found '{grid}'; allowed: rows and columns of 100 ranks, such as 1x100\n"
         assert run("--grid", grid) == (2, line)

@@ -188,6 +188,8 @@ class Program:
         ]
         new.group("", group_type=otf2.GroupType.COMM_LOCATIONS, paradigm=otf2.Paradigm.MPI, members=tuple(self.ranks))
         self.world = self.communicator(*range(ranks))
+        alone = new.group("self", group_type=otf2.GroupType.COMM_SELF, paradigm=otf2.Paradigm.MPI, members=())
+        self.self = new.comm("MPI_COMM_SELF", group=alone)
         self.clock = [1000 * (i + 1) for i in range(ranks)]
 
     def communicator(self, *members: int) -> Any:
@@ -206,6 +208,13 @@ class Program:
         for what, *values in events:
             getattr(out, what)(self.clock[rank], *values)
         out.leave(self.clock[rank], region)
+
+    def aside(self, rank: int, what: str, time: int, *before: Any) -> None:
+        """Tell of the tool itself, outside of calls, which takes some time."""
+        out = self.trace.event_writer_from_location(self.ranks[rank])
+        begin = self.clock[rank]
+        self.clock[rank] += time
+        getattr(out, what)(begin, *(before or (self.clock[rank],)))
 
     def workload(self) -> dict[str, Any]:
         self.trace.close()
@@ -270,6 +279,69 @@ def test_time_after_a_test_is_work_where_nothing_is_open(tmp_path: Path) -> None
     program.call(1, "MPI_Init")
     program.call(1, "MPI_Send", ("mpi_send", 0, program.world, 5, 10))
     assert result(program.workload(), 2)["time_s"] == pytest.approx(1001 + 2e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["MPI_Initialized", "MPI_Init", "PMPI_Init_thread", "mpi_init_f08ts_", "MPI_Init()"])
+def test_work_before_mpi_is_there_is_none(tmp_path: Path, name: str) -> None:
+    """But a program that asks whether it is there has begun to work."""
+    program = Program(tmp_path / "x", 1)
+    program.call(0, "MPI_Comm_rank")
+    program.call(0, name, work=3000)
+    program.call(0, "MPI_Finalize")
+    work = 3e-6 if name == "MPI_Initialized" else 0
+    assert result(program.workload(), 1)["time_s"] == pytest.approx(work, rel=1e-12)
+
+
+@pytest.mark.parametrize(("name", "work"), [("MPI_Test_cancelled", 5e-6), ("mpi_test_", 0), ("MPI_Testany()", 0)])
+def test_what_is_a_test(tmp_path: Path, name: str, work: float) -> None:
+    """To ask whether a message was cancelled is no poll."""
+    program = Program(tmp_path / "x", 2)
+    program.call(0, "MPI_Irecv", ("mpi_irecv_request", 7))
+    program.call(0, name)
+    program.call(0, "MPI_Wait", ("mpi_irecv", 1, program.world, 5, 10, 7), work=5000)
+    program.call(1, "MPI_Send", ("mpi_send", 0, program.world, 5, 10))
+    assert result(program.workload(), 2)["steps"][0]["work_s"] == pytest.approx(work / 2, rel=1e-12)
+
+
+def test_what_each_rank_does_alone(tmp_path: Path) -> None:
+    """In MPI_COMM_SELF, which is one in the trace: some ranks call collectives there, and send to themselves."""
+    program = Program(tmp_path / "x", 3)
+    none = (1 << 32) - 1
+    for rank in range(3):
+        program.call(rank, "MPI_Init")
+    for _ in range(2):
+        program.call(
+            0, "MPI_Allreduce", ("mpi_collective_end", otf2.CollectiveOp.ALLREDUCE, program.self, none, 80, 80)
+        )
+    program.call(2, "MPI_Bcast", ("mpi_collective_end", otf2.CollectiveOp.BCAST, program.self, 0, 80, 80), work=2000)
+    program.call(1, "MPI_Isend", ("mpi_isend", 0, program.self, 3, 100, 5))
+    program.call(1, "MPI_Recv", ("mpi_recv", 0, program.self, 3, 100))
+    program.call(1, "MPI_Wait", ("mpi_isend_complete", 5), work=1000)
+    found = result(program.workload(), 3)
+    assert found["messages"] == 0
+    assert found["time_s"] == pytest.approx(2e-6, rel=1e-12)
+
+
+def test_what_the_tool_does_is_no_work(tmp_path: Path) -> None:
+    program = Program(tmp_path / "x", 1)
+    program.call(0, "MPI_Init")
+    program.aside(0, "buffer_flush", 10**9)
+    program.aside(0, "measurement_on_off", 0, otf2.MeasurementMode.ON)
+    program.call(0, "MPI_Comm_rank", work=2000)
+    program.aside(0, "buffer_flush", 10**6)
+    program.call(0, "MPI_Finalize", work=1000)
+    assert result(program.workload(), 1)["time_s"] == pytest.approx(3e-6, rel=1e-12)
+
+
+def test_a_send_may_be_cancelled(tmp_path: Path) -> None:
+    program = Program(tmp_path / "x", 2)
+    program.call(0, "MPI_Isend", ("mpi_isend", 1, program.world, 7, 1000, 4))
+    program.call(0, "MPI_Cancel")
+    program.call(0, "MPI_Wait", ("mpi_request_cancelled", 4))
+    program.call(0, "MPI_Send", ("mpi_send", 1, program.world, 7, 30))
+    program.call(1, "MPI_Recv", ("mpi_recv", 0, program.world, 7, 30))
+    found = result(program.workload(), 2)
+    assert (found["messages"], found["bytes"]) == (1, 30)
 
 
 @pytest.mark.parametrize(
@@ -342,7 +414,20 @@ def test_mistakes_are_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]
     mixed = [
         (rank, "MPI_X", ("mpi_collective_end", what, "world", 0, 8, 8)) for rank, what in ((0, barrier), (1, broadcast))
     ]
-    assert "found BARRIER at one rank and BCAST at another" in refusal(mixed, tmp_path / "d")
+    assert refusal(mixed, tmp_path / "d") == (
+        "rank 0, event 2: found BARRIER at rank 0 and BCAST with root 0 at rank 1; allowed: one call, and one root"
+    )
+    roots = [(rank, "MPI_Bcast", ("mpi_collective_end", broadcast, "world", 1 - rank, 8, 8)) for rank in (0, 1)]
+    assert refusal(roots, tmp_path / "e") == (
+        "rank 0, event 2: found BCAST with root 1 at rank 0 and BCAST with root 0 at rank 1; "
+        "allowed: one call, and one root"
+    )
+    outside = [(rank, "MPI_Bcast", ("mpi_collective_end", broadcast, "world", 7, 8, 8)) for rank in (0, 1)]
+    assert refusal(outside, tmp_path / "f") == "rank 0, event 2: found root 7; allowed: 0 to 1"
+    off = [(1, "MPI_Pcontrol", ("measurement_on_off", otf2.MeasurementMode.OFF))]
+    assert refusal(off, tmp_path / "g") == (
+        "rank 1, event 2: found measurement that is switched off; allowed: a trace of all that ranks do"
+    )
     (tmp_path / "no.otf2").write_text("num_ranks 2")
     with pytest.raises(InputError, match=r"no.otf2: can't be read"):
         traces.pack(tmp_path / "no.otf2")

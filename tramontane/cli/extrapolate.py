@@ -31,12 +31,18 @@ def extrapolate(
     ] = None,
 ) -> None:
     """Write what more ranks would do than were traced, if they have neighbours on a grid, as GOAL."""
-    from tramontane.errors import display_path
-    from tramontane.study.traces import extrapolation
+    from tramontane.errors import InputError, display_path
+    from tramontane.study.traces import extrapolation, traces
+    from tramontane.support import otf2
     from tramontane.support.files import write_atomically
     from tramontane.support.formatting import plural
 
     to_write("--output", output, *files)
+    if output.suffix == otf2.SUFFIX:
+        raise InputError("--output", "", str(output), f"a file of GOAL, such as {output.stem}.goal")
+    if collectives is not None and all(traces.is_goal(file) for file in files):
+        problem = "found with traces in GOAL"
+        raise InputError("--collectives", "", None, traces.WITH_COLLECTIVES, problem=problem)
     found = extrapolation.extrapolated(files, ranks, _algorithms(collectives), _grid(grid, ranks))
     write_atomically(output, found.texts())
     print(display_path(output))
@@ -47,6 +53,12 @@ def extrapolate(
         f"work differs by {found.noise:.0%} at most from what it is fitted by",
         file=sys.stderr,
     )
+    if found.rounded is not None:
+        where, size = found.rounded
+        print(
+            f"sizes that this grid does not divide are rounded, most of all {size:.2f} B to {round(size)} B: {where}",
+            file=sys.stderr,
+        )
 
 
 def _grid(grid: str | None, ranks: int) -> tuple[int, int] | None:

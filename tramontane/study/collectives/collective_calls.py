@@ -31,6 +31,8 @@ LIBRARY = "library"
 SCAN = "scan"
 """What the catalogue has no algorithm of: each rank sends to the next one."""
 _ROOTED = ("broadcast", "reduce", "gather", "scatter")
+ROOTED = frozenset({"BCAST", "REDUCE", "GATHER", "GATHERV", "SCATTER", "SCATTERV"})
+"""Calls that have a root, as OTF2 calls them."""
 _SILENT = ("DESTROY_HANDLE", "DEALLOCATE", "DESTROY_HANDLE_AND_DEALLOCATE")
 """Calls that send nothing."""
 
@@ -187,9 +189,10 @@ def from_sizes(  # noqa: PLR0911, PLR0912
     Raises
     ------
     ValueError
-        If a member tells more sizes, or fewer, than the call has.
+        If the root is none of them, or a member tells more sizes, or fewer, than the call has.
     """
     number = len(members)
+    _check_root(operation, root, number)
     vector = operation in {"alltoallv", "alltoallw", "reduce_scatter"}
     for place, sizes in enumerate(said):
         wanted = number if vector or (operation == "scatterv" and place == root) else int(operation != "barrier")
@@ -238,8 +241,14 @@ def from_totals(  # noqa: PLR0911
         Place of the root among them; 0 where there is none.
     sent, received : sequence of int
         Of each member [B].
+
+    Raises
+    ------
+    ValueError
+        If the root is none of them.
     """
     number = len(members)
+    _check_root(operation, root, number)
     others = [i for i in range(number) if i != root]
     if number == 1 or operation in _SILENT:
         return None
@@ -266,6 +275,11 @@ def from_totals(  # noqa: PLR0911
             return _chain(members, received[-1] // (number if operation == "SCAN" else number - 1))
         case _:
             return Exchange("barrier", members)
+
+
+def _check_root(operation: str, root: int, members: int) -> None:
+    if operation.upper() in ROOTED and root >= members:
+        raise ValueError(f"root {root}, 0 to {members - 1}")
 
 
 def _rooted(operation: str, members: tuple[int, ...], root: int, blocks: Sequence[int]) -> Exchange:

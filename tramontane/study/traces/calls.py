@@ -4,16 +4,26 @@ Time inside MPI is no work, and time outside is. A receive that was open for any
 traces are written after the fact.
 """
 
+import functools
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tramontane.study.collectives.collective_calls import Algorithms, Exchange
 from tramontane.study.traces.operations import Operation, Rank
 
-_TESTS = re.compile(r"p?mpi_(test|request_get_status)", re.IGNORECASE)
-_PROBES = re.compile(r"p?mpi_(iprobe|improbe)", re.IGNORECASE)
-_WAITS = re.compile(r"p?mpi_(test|iprobe|improbe|request_get_status|wait|probe|mprobe)", re.IGNORECASE)
+_NAME = re.compile(r"p?(mpi_\w*?)(_f08(ts)?)?_*(\W.*)?", re.IGNORECASE | re.DOTALL)
+"""Of a call: profilers, Fortran and other tools add to it."""
+INITS = frozenset({"mpi_init", "mpi_init_thread"})
+_TESTS = frozenset(f"mpi_{what}" for what in ("test", "testall", "testany", "testsome")) | {
+    f"mpi_request_get_status{of}" for of in ("", "_all", "_any", "_some")
+}
+_PROBES = frozenset({"mpi_iprobe", "mpi_improbe"})
+_WAITS = _TESTS | _PROBES | {"mpi_wait", "mpi_waitall", "mpi_waitany", "mpi_waitsome", "mpi_probe", "mpi_mprobe"}
+_TAKES = frozenset({"mpi_waitany", "mpi_waitsome"})
+"""These wait for whatever ends first."""
 _MOST_WORK = 10**15  # [ps], of an operation
 FIRST_TAG = 1 << 30
 """Tags of communicators other than that of all ranks, and of collectives, by communicator and tag."""
@@ -21,6 +31,13 @@ FIRST_TAG = 1 << 30
 
 class Mistake(ValueError):
     """What can't be in a trace: found, allowed."""
+
+
+@functools.cache
+def plain(name: str) -> str:
+    """Return the name of a call as MPI has it, in small letters; empty if it is none of MPI."""
+    found = _NAME.fullmatch(name)
+    return found[1].lower() if found else ""
 
 
 class Tags:
@@ -46,13 +63,45 @@ class Tags:
         return FIRST_TAG + self._known.setdefault((communicator, tag), len(self._known))
 
 
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """What a rank says of a collective call.
+
+    Attributes
+    ----------
+    operation : Operation
+        What stands for it.
+    communicator : object
+        Whatever the trace has.
+    members : tuple of int
+        Its ranks.
+    name : str
+        Of the call.
+    root : int, optional
+        Place of the root; None where there is none.
+    said : object
+        Of sizes.
+    """
+
+    operation: Operation
+    communicator: Any
+    members: tuple[int, ...]
+    name: str
+    root: int | None
+    said: Any
+
+    def __str__(self) -> str:
+        return self.name if self.root is None else f"{self.name} with root {self.root}"
+
+
 class Caller:
     """Follows one rank through its calls.
 
     Parameters
     ----------
     alike : bool
-        Whether each call has work before it, if only of no time: ranks that call alike do alike then.
+        Whether each call has work before it, if only of no time, and calls in turn that each wait for whatever ends
+        first are as one that waits for all of that: ranks that call alike do alike then.
 
     Attributes
     ----------
@@ -64,8 +113,8 @@ class Caller:
         By the call that is told now.
     requests : dict of int to Operation
         Those that are open.
-    meetings : list of tuples
-        Collective calls: operation, communicator, name, root, and what the rank says of sizes.
+    meetings : list of Meeting
+        Collective calls.
     """
 
     def __init__(self, *, alike: bool = False) -> None:
@@ -75,24 +124,42 @@ class Caller:
         self.started: list[Operation] = []
         self.ended: list[Operation] = []
         self.requests: dict[int, Operation] = {}
-        self.meetings: list[tuple[Operation, Any, str, int, Any]] = []
+        self.meetings: list[Meeting] = []
         self._polled = False
+        self._takes = False
+        self._between = 0
 
     def begin(self, name: str, since: int) -> None:
         """Begin a call, so long after the end of the last one [ps]; what passes between polls in vain is no work."""
-        if (since > 0 or self._alike) and not (self._polled and _WAITS.match(name)):
-            for part in [_MOST_WORK] * (since // _MOST_WORK):  # several in turn, where one would be too long
-                self.rank.work(self.position, part)
-            if since % _MOST_WORK or since == 0:
-                self.rank.work(self.position, since % _MOST_WORK)
+        if self._takes and plain(name) in _TAKES:
+            self._between += since
+            return
+        self.end_turns()
+        if (since > 0 or self._alike) and not (self._polled and plain(name) in _WAITS):
+            self._work(since)
         self.started, self.ended = [], []
 
     def end(self, name: str) -> None:
         """End the call."""
-        self.rank.call(self.position, self.started, self.ended)
+        self._takes = self._alike and plain(name) in _TAKES
+        if not self._takes:
+            self.rank.call(self.position, self.started, self.ended)
         # A trace may not say what a test has found: without requests that are open it has nothing to wait for.
-        vain = (bool(self.requests) and _TESTS.match(name)) or _PROBES.match(name)
-        self._polled = bool(vain) and not self.ended
+        vain = plain(name) in (_TESTS | _PROBES if self.requests else _PROBES)
+        self._polled = vain and not self.ended
+
+    def end_turns(self) -> None:
+        """End calls in turn that each have waited for whatever ends first: no other one follows."""
+        if self._takes:
+            self.rank.call(self.position, self.started, self.ended)
+            self._work(self._between)
+            self._takes, self._between = False, 0
+
+    def _work(self, time: int) -> None:
+        for part in [_MOST_WORK] * (time // _MOST_WORK):  # several in turn, where one would be too long
+            self.rank.work(self.position, part)
+        if time % _MOST_WORK or time == 0:
+            self.rank.work(self.position, time % _MOST_WORK)
 
     def works(self) -> None:
         """Take note that the rank does something else than to poll."""
@@ -122,18 +189,10 @@ class Caller:
         return operation
 
 
-Members = Callable[[Any], tuple[int, ...]]
 Say = Callable[[str, tuple[int, ...], int, list[Any]], Exchange | None]
 
 
-def meet(
-    callers: Sequence[Caller],
-    place: str,
-    members: Members,
-    tags: Tags,
-    say: Say,
-    algorithms: Algorithms,
-) -> None:
+def meet(callers: Sequence[Caller], place: str, tags: Tags, say: Say, algorithms: Algorithms) -> None:
     """Tell each collective call what all of its ranks say of it.
 
     Parameters
@@ -142,8 +201,6 @@ def meet(
         All ranks.
     place : str
         What positions count, such as "event".
-    members : function
-        Returns the ranks of a communicator; none where it does not know them.
     tags : Tags
         Gives the messages their tags.
     say : function
@@ -156,33 +213,35 @@ def meet(
     ValueError
         If a rank is missing, or ranks say different things; the line says rank and position.
     """
-    meetings: dict[tuple[Any, int], dict[int, tuple[Operation, str, int, Any]]] = {}
+    meetings: dict[tuple[Any, int, int], dict[int, Meeting]] = {}
     for number, caller in enumerate(callers):
         order = {operation: at for at, operation in enumerate(caller.rank.operations)}
-        counts: dict[Any, int] = {}
-        for own, communicator, name, root, said in sorted(caller.meetings, key=lambda call: order[call[0]]):
-            count = counts[communicator] = counts.get(communicator, -1) + 1
-            meetings.setdefault((communicator, count), {})[number] = (own, name, root, said)
-    for (communicator, count), there in meetings.items():
-        ranks = members(communicator) or tuple(there)
-        first = next(iter(there))
-        where = f"rank {first}, {place} {there[first][0].position}"
+        counts: Counter[Any] = Counter()
+        for own in sorted(caller.meetings, key=lambda call: order[call.operation]):
+            counts[own.communicator] += 1
+            # MPI_COMM_SELF is one in the trace, and another one at each rank.
+            there = meetings.setdefault((own.communicator, own.members[0], counts[own.communicator]), {})
+            there[number] = own
+    for (communicator, _, count), there in meetings.items():
+        number, first = next(iter(there.items()))
+        ranks = first.members
+        where = f"rank {number}, {place} {first.operation.position}"
         if lacking := [rank for rank in ranks if rank not in there]:
             raise ValueError(
-                f"{where}: found a collective, the {count + 1}th of its communicator, that rank {lacking[0]} does not "
+                f"{where}: found a collective, the {count}th of its communicator, that rank {lacking[0]} does not "
                 f"call, allowed: calls of all {len(ranks)} ranks"
             )
-        names = {(name, root) for _, name, root, _ in there.values()}
-        if len(names) > 1:
-            (a, _), (b, _) = sorted(names)[:2]
-            raise ValueError(f"{where}: found {a} at one rank and {b} at another, allowed: one call, and one root")
-        name, root = names.pop()
+        for rank, other in there.items():
+            if (other.name, other.root) != (first.name, first.root):
+                found = f"{first} at rank {number} and {other} at rank {rank}"
+                raise ValueError(f"{where}: found {found}, allowed: one call, and one root")
         try:
-            exchange = say(name, ranks, root if root < len(ranks) else 0, [there[rank][3] for rank in ranks])
+            exchange = say(first.name, ranks, first.root or 0, [there[rank].said for rank in ranks])
         except ValueError as error:
             found, _, allowed = str(error).replace(": found", "", 1).replace("allowed: ", "", 1).partition(", ")
             raise ValueError(f"{where}: found {found}, allowed: {allowed}") from None
-        for own, *_ in there.values():
-            assert own.collective is not None
-            own.collective.exchange, own.collective.algorithms = exchange, algorithms
-            own.collective.tag = tags.of(ranks, communicator, None)
+        for own in there.values():
+            expansion = own.operation.collective
+            assert expansion is not None
+            expansion.exchange, expansion.algorithms = exchange, algorithms
+            expansion.tag = tags.of(ranks, communicator, None)

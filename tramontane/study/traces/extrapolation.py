@@ -42,12 +42,15 @@ class Extrapolation:
         it is most.
     algorithms : tuple
         By which collectives become messages.
+    rounded : (str, float), optional
+        Where a size is rounded most, relative to it, and what it would be [B]; None if all are whole.
     """
 
     grid: Grid
     programs: dict[Place, Program]
     noise: float
     algorithms: Algorithms
+    rounded: tuple[str, float] | None = None
 
     def texts(self) -> Iterator[str]:
         """Yield GOAL, rank by rank."""
@@ -111,7 +114,7 @@ def extrapolated(
         if place not in alike or not all(alike[place].amounts):
             raise InputError(tables[0].path, f"rank {rank} of {ranks}", None, _ALLOWED, problem="found none like it")
         programs[place] = fit.program(alike[place])
-    return Extrapolation(wanted, programs, fit.noise, algorithms)
+    return Extrapolation(wanted, programs, fit.noise, algorithms, fit.rounded)
 
 
 def _grids(tables: Sequence[Table]) -> list[Grid]:
@@ -170,15 +173,16 @@ def _difference(shape: Shape, known: _Alike) -> str:
     counts = len(shape.operations), len(known.shape.operations)
     if counts[0] != counts[1]:
         return f"found {counts[0]} operations, and {counts[1]} at {other}"
-    return f"found operations that wait for others than those of {other}"
+    return f"found operations in another order than those of {other}, or that wait for others"
 
 
 class _Fit:
-    """Fits amounts, and keeps how far work is from what it is fitted by."""
+    """Fits amounts, and keeps how far work is from what it is fitted by, and which size is rounded most."""
 
     def __init__(self, tables: Sequence[Table], grids: Sequence[Grid], wanted: Grid, names: Names) -> None:
         self._tables, self._grids, self._wanted, self._names = tables, grids, wanted, names
         self.noise = 0.0
+        self.rounded: tuple[str, float] | None = None
 
     def program(self, alike: _Alike) -> Program:
         """Return what ranks at a place of the wanted grid do (InputError)."""
@@ -223,7 +227,7 @@ class _Fit:
         is_one = all(len(set(own)) == 1 for own in sizes)
         fits = fitted_amounts.sizes(self._grids, known, self._wanted, shares) if is_one else []
         if len(fits) == 1:
-            return round(fits[0])
+            return self._whole(fits[0], where)
         found = ", ".join(f"{np.median(own):.0f} B" for own in sizes)
         grows = ", or grows with them" * (shares is fitted_amounts.of_collectives)
         allowed = f"one size at all such ranks, or one that is divided among rows, columns or ranks{grows}"
@@ -232,3 +236,9 @@ class _Fit:
             found += f", of which {rows} x {columns} ranks may have " + " or ".join(f"{size:.0f} B" for size in fits)
             allowed = "a trace more, with other rows than columns"
         raise InputError(path, where, None, allowed, problem=f"found {found}")
+
+    def _whole(self, size: float, where: str) -> int:
+        most = fitted_amounts.rounding(self.rounded[1]) if self.rounded else 0.0
+        if fitted_amounts.rounding(size) > most:
+            self.rounded = where, size
+        return round(size)

@@ -110,6 +110,12 @@ def _distinct(found: Sequence[float]) -> list[float]:
     return distinct
 
 
+def rounding(size: float) -> float:
+    """Return by how much a size differs from whole bytes, relative to it; 0 where that is no more than arithmetic."""
+    off = abs(size - round(size)) / size if size else 0.0
+    return off if off > _EXACT else 0.0
+
+
 def root(lengths: Sequence[int], roots: Sequence[int], wanted: int) -> int | None:
     """Return the place of a root in a communicator of another length; None if nothing fits.
 

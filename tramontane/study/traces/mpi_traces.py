@@ -16,7 +16,8 @@ from tramontane.errors import InputError
 from tramontane.extension import simulator
 from tramontane.study.collectives.collective_calls import Algorithms, Exchange, from_sizes, schedules
 
-VERSION = 2
+VERSIONS = (2, 3)
+"""Of files; since version 3 a checksum ends them."""
 SUFFIX = ".trace"
 _FORMAT = b"TRMTRACE"
 _HEADER = struct.Struct("<8s4I3q")
@@ -130,7 +131,7 @@ def read_kept(path: Path, check: Callable[[Exchange, int], None]) -> tuple[memor
     kept: list[Exchange] = []
 
     def keep(name: str, members: tuple[int, ...], root: int, said: list[tuple[int, ...]]) -> int | None:
-        exchange = from_sizes(name, members, root if root < len(members) else 0, said)
+        exchange = from_sizes(name, members, root, said)
         if exchange is None:
             return None
         check(exchange, len(files))
@@ -153,7 +154,7 @@ def _packed(files: list[str], say: Callable[..., Any], *, alike: bool = False) -
 
 def _said(algorithms: Algorithms, name: str, members: tuple[int, ...], root: int, said: list[tuple[int, ...]]) -> Any:
     """Return what a collective call exchanges (ValueError)."""
-    exchange = from_sizes(name, members, root if root < len(members) else 0, said)
+    exchange = from_sizes(name, members, root, said)
     return exchange and (exchange.sizes or schedules(exchange, algorithms))
 
 
@@ -208,8 +209,9 @@ def header(file: Path) -> Header:
         if len(data) < _HEADER.size or not data.startswith(_FORMAT):
             raise InputError(file, "", None, _WRITTEN, problem="found another one")
         _, version, rank, ranks, words, run, begun, offset = _HEADER.unpack(data)
-        if version != VERSION:
-            raise InputError(file, f"rank {rank}, byte 8", None, str(VERSION), problem=f"found version {version}")
+        if version not in VERSIONS:
+            allowed = " or ".join(map(str, VERSIONS))
+            raise InputError(file, f"rank {rank}, byte 8", None, allowed, problem=f"found version {version}")
         if not rank < ranks < 1 << 28:
             raise InputError(
                 file, "byte 12", None, "a rank that is less than their number", problem=f"found {rank} of {ranks}"

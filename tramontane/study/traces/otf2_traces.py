@@ -9,33 +9,65 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.study.collectives.collective_calls import (
     DEFAULT_ALGORITHMS,
+    ROOTED,
     Algorithms,
     Exchange,
     Expansion,
     from_totals,
 )
-from tramontane.study.traces.calls import Caller, Members, Mistake, Tags, meet
+from tramontane.study.traces.calls import INITS, Caller, Meeting, Mistake, Tags, meet, plain
 from tramontane.study.traces.operations import Operation, pack
 from tramontane.support.otf2 import PER_SECOND, archive, library, quietly
 
+_NONE = (1 << 32) - 1
+"""In the place of a root: there is none."""
+
 
 class _Reader(Caller):
-    """Follows one rank through its events."""
+    """Follows one rank through its events.
 
-    def __init__(self, otf2: Any, tags: Tags, members: Members, *, alike: bool) -> None:
+    Parameters
+    ----------
+    otf2 : module
+        The library.
+    tags : Tags
+        Of all ranks.
+    members : function
+        Returns the ranks of a communicator that this rank is in (Mistake).
+    picoseconds : function
+        Returns a time of the trace [ps].
+    alike : bool
+        See :class:`tramontane.study.traces.calls.Caller`.
+    """
+
+    def __init__(
+        self,
+        otf2: Any,
+        tags: Tags,
+        members: Callable[[Any], tuple[int, ...]],
+        picoseconds: Callable[[int], int],
+        *,
+        alike: bool,
+    ) -> None:
         super().__init__(alike=alike)
-        self._otf2, self.tags, self.members = otf2, tags, members
+        self._otf2, self.tags, self._members, self._picoseconds = otf2, tags, members, picoseconds
         self._depth = 0
         self._since: int | None = None
 
-    def event(self, event: Any, time: int) -> None:
-        """Take an event at a time [ps]."""
+    def event(self, event: Any) -> None:
+        """Take an event (Mistake)."""
         self.position += 1
+        time = self._picoseconds(event.time)
         if self._since is None:
             self._since = time
         name = type(event).__name__
         if name in {"Enter", "Leave"}:
             self._region(name == "Enter", event.region, time)
+        elif name == "BufferFlush":
+            self._since += max(self._picoseconds(event.stop_time) - time, 0)  # the tool's own, and no work
+        elif name == "MeasurementOnOff":
+            if event.measurement_mode == self._otf2.MeasurementMode.OFF:
+                raise Mistake("measurement that is switched off", "a trace of all that ranks do")
         elif name.startswith("Rma") and "Win" not in name:
             raise Mistake("a one-sided call", "messages of two sides, and collectives")
         elif (take := getattr(self, f"_{_snake(name)}", None)) is not None:
@@ -61,14 +93,14 @@ class _Reader(Caller):
 
     def _begin(self, name: str, time: int) -> None:
         assert self._since is not None
-        self.begin(name, 0 if name.lower().startswith("mpi_init") else time - self._since)
+        self.begin(name, 0 if plain(name) in INITS else max(time - self._since, 0))
 
     def _end(self, name: str, time: int) -> None:
         self.end(name)
         self._since = time
 
     def _message(self, other: int, event: Any) -> dict[str, Any]:
-        members = self.members(event.communicator)
+        members = self._members(event.communicator)
         if other >= len(members):
             raise Mistake(f"rank {other} of a communicator", f"0 to {len(members) - 1}")
         tag = self.tags.of(members, event.communicator, event.msg_tag)
@@ -97,7 +129,8 @@ class _Reader(Caller):
         self.ended.append(own)
 
     def _mpi_request_cancelled(self, event: Any) -> None:
-        self.close(event.request_id, "receive")
+        own = self.close(event.request_id, "message")
+        own.kind, own.peer, own.amount = "work", 0, 0
 
     _mpi_mrecv, _mpi_imrecv_request, _mpi_imrecv = _mpi_recv, _mpi_irecv_request, _mpi_irecv
 
@@ -113,7 +146,9 @@ class _Reader(Caller):
     def _collective(self, own: Operation, event: Any) -> None:
         self.ended.append(own)
         name = _names(self._otf2.CollectiveOp)[event.collective_op.value]
-        self.meetings.append((own, event.communicator, name, event.root, (event.size_sent, event.size_received)))
+        root = (0 if event.root == _NONE else event.root) if name in ROOTED else None
+        members, said = self._members(event.communicator), (event.size_sent, event.size_received)
+        self.meetings.append(Meeting(own, event.communicator, members, name, root, said))
 
 
 @functools.cache
@@ -182,7 +217,7 @@ def _met(path: Path, algorithms: Algorithms, check: Callable[[Exchange, int], No
     with quietly(), trace as opened:
         readers = _follow(otf2, opened, path, alike=check is not None)
     for number, reader in enumerate(readers):
-        done = {own for own, *_ in reader.meetings}
+        done = {each.operation for each in reader.meetings}
         for each in reader.rank.operations:
             if each.kind == "collective" and each not in done:
                 raise ValueError(
@@ -195,7 +230,7 @@ def _met(path: Path, algorithms: Algorithms, check: Callable[[Exchange, int], No
             check(exchange, len(readers))
         return exchange
 
-    meet(readers, "event", readers[0].members, readers[0].tags, say, algorithms)
+    meet(readers, "event", readers[0].tags, say, algorithms)
     return readers
 
 
@@ -214,17 +249,26 @@ def _follow(otf2: Any, trace: Any, path: Path, *, alike: bool) -> list[_Reader]:
         raise InputError(path, "", None, "a trace of an MPI program", problem="found no ranks of MPI")
     numbers = {location: number for number, location in enumerate(everybody[0].members)}
     known: dict[Any, tuple[int, ...]] = {}
+    resolution: int = trace.timer_resolution
 
-    def members(communicator: Any) -> tuple[int, ...]:
+    def members(rank: int, communicator: Any) -> tuple[int, ...]:
         if communicator not in known:
             if not hasattr(communicator, "group"):
                 raise Mistake("a communicator between two groups", "communicators within one")
             known[communicator] = tuple(numbers[each] for each in communicator.group.members)
+        if communicator.group.group_type == otf2.GroupType.COMM_SELF:
+            return (rank,)
+        if not known[communicator]:
+            raise Mistake("a communicator without ranks", "those that the rank is in")
         return known[communicator]
 
+    def picoseconds(ticks: int) -> int:
+        return ticks * PER_SECOND // resolution
+
     tags = Tags(len(numbers))
-    readers = [_Reader(otf2, tags, members, alike=alike) for _ in numbers]
-    resolution = trace.timer_resolution
+    readers = [
+        _Reader(otf2, tags, functools.partial(members, rank), picoseconds, alike=alike) for rank in numbers.values()
+    ]
     events = iter(trace.events)
     while True:
         try:
@@ -240,10 +284,12 @@ def _follow(otf2: Any, trace: Any, path: Path, *, alike: bool) -> list[_Reader]:
             continue
         reader = readers[numbers[location]]
         try:
-            reader.event(event, event.time * PER_SECOND // resolution)
+            reader.event(event)
         except Mistake as error:
             where = f"rank {numbers[location]}, event {reader.position}"
             raise InputError(path, where, None, error.args[1], problem=f"found {error.args[0]}") from None
+    for reader in readers:
+        reader.end_turns()
     return readers
 
 

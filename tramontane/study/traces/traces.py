@@ -20,6 +20,7 @@ from tramontane.support import otf2
 from tramontane.support.files import write_atomically
 
 WHAT = "a trace in GOAL, text or binary, the anchor file of one in OTF2 (.otf2), or the folder of tramontane trace"
+WITH_COLLECTIVES = "with a folder of tramontane trace, or OTF2 (collectives are messages in GOAL)"
 _HEADER = struct.Struct("<8x8q")
 _T = TypeVar("_T")
 
@@ -74,6 +75,11 @@ def pack_kept(path: Path, check: Callable[[Exchange, int], None]) -> tuple[memor
     )
 
 
+def is_goal(path: Path) -> bool:
+    """Return whether a trace is in GOAL, in which collectives are messages."""
+    return not mpi_traces.is_trace(path) and path.suffix != otf2.SUFFIX
+
+
 def _goal(path: Path) -> memoryview:
     return memoryview(simulator().schedule.pack_goal(str(path)))
 
@@ -87,7 +93,7 @@ def _packed(path: Path, ours: Callable[[], _T], archive: Callable[[], _T], goal:
             raise InputError(path, "", None, WHAT, problem="found nothing")
         if mpi_traces.is_part(path):
             raise InputError(path, "", None, "the folder that it lies in", problem="found the trace of one rank")
-        return archive() if path.suffix == otf2.SUFFIX else goal()
+        return goal() if is_goal(path) else archive()
     except OSError as error:
         raise InputError(error.filename or path, "", None, WHAT, problem=f"{error.strerror}") from None
     except ValueError as error:

@@ -30,6 +30,8 @@ class Key:
         Values that are words.
     default : object
         Its value if it is left out; None: there is none.
+    most : int
+        Its largest value, if it is a number.
     within : tuple of str, or None
         Another key and the value that it must have for this one to exist; None: it always does.
     """
@@ -37,6 +39,7 @@ class Key:
     name: str
     words: tuple[str, ...]
     default: Any
+    most: int
     within: tuple[str, str] | None
 
 
@@ -48,7 +51,10 @@ def _kinds() -> Any:
 @cache
 def keys(kind: str) -> tuple[Key, ...]:
     """Return the keys of a kind of workload, beside `kind`; those that exist in several cases once for each."""
-    return tuple(Key(key["name"], tuple(key["words"]), key["default"], key["with"]) for key in _kinds()[kind]["keys"])
+    return tuple(
+        Key(key["name"], tuple(key["words"]), key["default"], key["most"], key["with"])
+        for key in _kinds()[kind]["keys"]
+    )
 
 
 def words(kind: str, name: str, within: tuple[str, str] | None = None) -> tuple[str, ...]:
@@ -60,6 +66,11 @@ def words(kind: str, name: str, within: tuple[str, str] | None = None) -> tuple[
 def default(kind: str, name: str) -> Any:
     """Return the value of a key that is left out."""
     return next(key.default for key in keys(kind) if key.name == name)
+
+
+def most(kind: str, name: str) -> int:
+    """Return the largest value of a key that is a number."""
+    return next(key.most for key in keys(kind) if key.name == name)
 
 
 def library_algorithm(kind: str) -> str | None:

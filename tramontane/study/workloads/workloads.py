@@ -31,7 +31,7 @@ from tramontane.study.values.fields import (
     Wholes,
 )
 from tramontane.study.values.settings import Settings
-from tramontane.study.values.units import DOUBLE, Share, Size
+from tramontane.study.values.units import DOUBLE, FRACTION, Quantity, Share, Size
 from tramontane.study.workloads import schedules
 
 TRANSPOSITION_ALGORITHMS = schedules.words("transposition", "algorithm")
@@ -629,7 +629,10 @@ class Trace(Tabled):
         if "collectives" in data and data.get("file") is None:
             raise problem("found a table, in which collectives are messages", "a file", key="collectives")
         rest = {key: value for key, value in data.items() if key != "collectives"}
-        return patterns.by_table(rest, _PackTrace(algorithms))
+        table = patterns.by_table(rest, _PackTrace(algorithms))
+        if "collectives" in data and traces.is_goal(Path(data["file"])):
+            raise problem("found with a trace in GOAL", traces.WITH_COLLECTIVES, key="collectives")
+        return table
 
     kind: Literal["trace"] = Field(description="Kind of workload.")
     file: Text | None = Field(
@@ -650,7 +653,7 @@ class Trace(Tabled):
         + " or ".join(library_choice.LIBRARIES)
         + ". Default: those of docs/your-application.md.",
     )
-    work_scale: Share = Field(
+    work_scale: Annotated[int, Quantity(FRACTION, most=schedules.most("trace", "work_scale"))] = Field(
         schedules.default("trace", "work_scale"),
         description="Work, relative to that of the trace: 50 % on processors that are twice as fast.",
         examples=["50 %"],
