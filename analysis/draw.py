@@ -7,16 +7,29 @@ tables, ``OUTPUT_STEM.md``. Several datasets become the panels of one figure.
 import argparse
 import signal
 import sys
+import textwrap
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import xarray as xr
 
 from analysis import style
 from analysis.caption import caption
 from analysis.figures import draw, draw_together, numbers, summaries
+from analysis.figures.panel import SOFT, Drawn, Panel, compose
+from tramontane.errors import InputError
 from tramontane.results import datasets
+from tramontane.support.layout import FAILED
 from tramontane.support.processes import end_with_parent
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
+
+#: Characters of what is said of a figure that could not be drawn.
+MOST = 300
 
 
 def draw_files(dataset_files: Sequence[Path], stem: Path) -> list[Path]:
@@ -39,13 +52,56 @@ def draw_files(dataset_files: Sequence[Path], stem: Path) -> list[Path]:
     ValueError
         If a dataset can't be drawn as its ``figure`` block asks.
     """
+    return _draw([datasets.read(file) for file in dataset_files], stem)
+
+
+def _draw(read: Sequence[xr.Dataset], stem: Path) -> list[Path]:
+    drawn = draw(read[0]) if len(read) == 1 else draw_together(read)
+    captions = "".join(f"{words}\n" for words in sorted(map(caption, read)))
+    paths = _write(drawn, captions, "\n".join(map(_tables, read)), stem)
+    _beside(stem, FAILED).unlink(missing_ok=True)
+    return paths
+
+
+def _write(drawn: "Figure", words: str, tables: str, stem: Path) -> list[Path]:
+    paths = [*style.save(drawn, stem), _beside(stem, "txt"), _beside(stem, "md")]
+    for path, text in zip(paths[-2:], (words, tables), strict=True):
+        path.write_text(text, encoding="utf-8")
+    return paths
+
+
+def _beside(stem: Path, form: str) -> Path:
+    return stem.with_name(f"{stem.name}.{form}")
+
+
+def draw_or_say_why(dataset_files: Sequence[Path], stem: Path) -> None:
+    """Draw as `draw_files` does, or, where that fails, words that say why, so that a report of the others can be made.
+
+    ``OUTPUT_STEM.failed`` then says it too.
+
+    Raises
+    ------
+    InputError, OSError
+        If a file can't be read or written.
+    """
     read = [datasets.read(file) for file in dataset_files]
-    paths = style.save(draw(read[0]) if len(read) == 1 else draw_together(read), stem)
-    text = stem.with_name(f"{stem.name}.txt")
-    text.write_text("".join(f"{words}\n" for words in sorted(map(caption, read))), encoding="utf-8")
-    tables = stem.with_name(f"{stem.name}.md")
-    tables.write_text("\n".join(map(_tables, read)), encoding="utf-8")
-    return [*paths, text, tables]
+    try:
+        _draw(read, stem)
+    except OSError:
+        raise
+    except Exception as error:
+        traceback.print_exc()
+        said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        words = f"This figure could not be drawn. {textwrap.shorten(said, MOST)}"
+        _write(compose([Panel(lambda figure, cell: _words(figure, cell, words))]), f"{words}\n", f"{words}\n", stem)
+        _beside(stem, FAILED).write_text(f"{textwrap.shorten(said, MOST)}\n", encoding="utf-8")
+
+
+def _words(figure: "Figure", cell: "SubplotSpec", words: str) -> list[Drawn]:
+    axes = figure.add_subplot(cell)
+    axes.set_axis_off()
+    axes.text(0, 1, textwrap.fill(words, 48), transform=axes.transAxes, va="top", color=SOFT, parse_math=False)
+    return [Drawn(axes)]
 
 
 def _tables(dataset: xr.Dataset) -> str:
@@ -59,9 +115,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m analysis.draw", description="Draw one figure.")
     parser.add_argument("datasets", type=Path, nargs="+", help="collated datasets (NetCDF); several become panels")
     parser.add_argument("stem", type=Path, help="path of the figure without suffix")
+    parser.add_argument(
+        "--or-say-why", action="store_true", help="draw words where the figure can't be drawn, and go on"
+    )
     options = parser.parse_args(arguments)
     try:
-        draw_files(options.datasets, options.stem)
+        (draw_or_say_why if options.or_say_why else draw_files)(options.datasets, options.stem)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
     except (ValueError, OSError) as error:
         print(f"{', '.join(map(str, options.datasets))}: {error}", file=sys.stderr)
         return 2

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from tramontane.study.networks.machines import Machine
 from tramontane.support import formatting
 
 #: What simulated or ran the points, in words.
@@ -129,18 +130,34 @@ def machine_text(name: str, machine: Mapping[str, Any]) -> str:
 def network_text(machine: Mapping[str, Any]) -> str:
     """Describe a network by its bandwidths, latencies, packet and buffer; empty if the machine states none."""
     parts = []
-    link, injection = (_server(machine.get(key)) for key in ("link", "injection"))
+    usual, classes = _links(machine)
+    link, injection = _server(usual), _server(machine.get("injection"))
     if link and link == injection:
         parts.append(f"links and injection {link}")
     else:
         parts += [f"{name} {text}" for name, text in (("links", link), ("injection", injection)) if text]
-    classes = (machine.get("link") or {}).get("classes", {})
     parts += [f"{name} links {_server(own)}" for name, own in classes.items()]
     if machine.get("packet"):
         parts.append(f"packets of {_text(machine['packet'], formatting.size)}")
     if machine.get("buffer"):
         parts.append(f"buffers of {_text(machine['buffer'], formatting.size)} per link")
     return ", ".join(parts)
+
+
+def _links(machine: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]]:
+    """Return the bandwidth and latency of links, and of those classes that differ."""
+    link = machine.get("link") or {}
+    if machine.get("topology") != "graph":
+        return link, link.get("classes", {})
+    if not {"bandwidth", "latency"} <= link.keys():
+        return {}, {}  # which of its links are swept only the graph's file says
+    try:
+        links = Machine.model_validate(machine, context={"canonical": True}).links
+    except ValueError:  # the dataset is drawn where the graph's table is not, or graphs are swept
+        return {}, {}
+    rates = {name: {"bandwidth": own.bandwidth, "latency": own.latency} for name, own in links.items()}
+    first = next(iter(rates.values()))
+    return (first, {}) if all(own == first for own in rates.values()) else ({}, rates)
 
 
 def _server(values: Mapping[str, Any] | None) -> str:

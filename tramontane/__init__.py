@@ -5,7 +5,7 @@ One way through: YAML experiments are expanded into points (:mod:`tramontane.stu
 of it through Snakemake (:mod:`tramontane.campaign`). Importing this package imports none of them, so that
 ``tramontane --help`` and the processes that run points start at once.
 
-From Python, :func:`tramontane.simulate` runs a single point (:mod:`tramontane.api`).
+From Python, :func:`tramontane.simulate` runs a single point (:mod:`tramontane.api`), or raises one of the errors below.
 """
 
 import importlib
@@ -13,9 +13,17 @@ from typing import Any
 
 __version__ = "0.1.0"
 
+_MODULES = {
+    "InputError": "tramontane.errors",
+    "PointError": "tramontane.substrates.isolation",
+    "Result": "tramontane.api",
+    "TooLargeError": "tramontane.substrates.single",
+    "simulate": "tramontane.api",
+}
+
 
 def __getattr__(name: str) -> Any:
     """Import what runs points only when it is asked for; no file depends on it for that (`support/imports.py`)."""
-    if name in ("Result", "simulate"):
-        return getattr(importlib.import_module("tramontane.api"), name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'tramontane' has no attribute {name!r}")

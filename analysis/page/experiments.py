@@ -19,7 +19,7 @@ from analysis.spec import spec_of
 from analysis.table import Table
 from tramontane.results.revisions import newest, tally
 from tramontane.support import formatting
-from tramontane.support.layout import reproduce_command
+from tramontane.support.layout import FAILED, reproduce_command
 
 #: Attributes of a dataset that say where it comes from, with their headings.
 PROVENANCE = {
@@ -65,6 +65,7 @@ class Section:
     memory: str
     largest: str
     picture: Markup | None
+    problem: str
     caption: str
     links: list[tuple[str, str]]
     command: str
@@ -119,6 +120,8 @@ def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path
         ("tables", figures / f"{name}.md"),
     ]
     largest = facts.largest_ranks(dataset)
+    failed = figures / f"{name}.{FAILED}"
+    problem = failed.read_text(encoding="utf-8").strip() if failed.exists() else ""
     return Section(
         anchor=anchor,
         name=name,
@@ -135,12 +138,14 @@ def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path
         memory=formatting.size(round(memory, -6)) if (memory := facts.peak_memory(dataset)) else "–",
         largest="–" if largest is None else formatting.number(largest),
         picture=Markup(svg.inline(picture.read_text(encoding="utf-8"), anchor, title)) if picture.exists() else None,
-        caption=caption(dataset),
+        problem=problem,
+        # What the figure can't be drawn from makes no numbers either.
+        caption="" if problem else caption(dataset),
         links=links(files, page),
         command=reproduce_command(root, str(attrs.get("scale", "laptop")), [name]),
-        table=numbers(dataset),
-        summaries=summaries(dataset),
-        plot=interactive.plot(dataset),
+        table=Table([], []) if problem else numbers(dataset),
+        summaries=[] if problem else summaries(dataset),
+        plot="" if problem else interactive.plot(dataset),
         failures=list(failures(dataset, points)),
         provenance={
             heading: str(attrs[key]) for key, heading in PROVENANCE.items() if attrs.get(key) not in (None, "")

@@ -1,8 +1,12 @@
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from analysis.caption import caption
+from tramontane.study.networks.machines import Machine
+from tramontane.study.patterns.patterns import PROJECT
 
 from .conftest import Factory
 
@@ -129,3 +133,26 @@ def test_fewer_members_at_some_points_are_stated(factory: Factory) -> None:
     assert "medians of 3 members" in caption(dataset)
     dataset["status"][{"ranks": -1, "member": slice(1, None)}] = "excluded"
     assert "medians of 1 to 3 members" in caption(dataset)
+
+
+def test_links_of_a_graph_are_those_of_its_file(
+    factory: Factory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "configs" / "experiments").mkdir(parents=True)
+    monkeypatch.setenv(PROJECT, str(tmp_path))
+    file = tmp_path / "lab.csv"
+    file.write_text("source,target,class,bandwidth,latency\na,b,rack,25 GB/s,100 ns\nb,c,row,25 GB/s,400 ns\n")
+    machine = Machine.model_validate({"topology": "graph", "file": str(file)})
+
+    def stated(own: dict[str, Any]) -> str:
+        return caption(factory(attrs={"base_json": json.dumps({"machine": own})}))
+
+    known = machine.model_dump(mode="json", exclude_none=True)
+    found = "ejection links 10 GB/s and 100 ns, rack links 25 GB/s and 100 ns, row links 25 GB/s and 400 ns, "
+    assert f"Injection 10 GB/s and 100 ns, {found}" in stated(known)
+    file.write_text("source,target\na,b\nb,c\n")
+    alike = Machine.model_validate({"topology": "graph", "file": str(file)}).model_dump(mode="json", exclude_none=True)
+    assert "Links and injection 10 GB/s and 100 ns, " in stated(alike)
+    # What is swept is not stated, nor what only a table could tell that is not there.
+    assert "inks 10 GB/s" not in stated(known | {"link": {"latency": 100_000}})
+    assert "inks 10 GB/s" not in stated(known | {"table": "0" * 64})

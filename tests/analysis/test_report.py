@@ -266,3 +266,42 @@ def test_drawing_writes_three_formats_the_caption_and_the_tables(factory: Factor
     assert title == "# All-to-all algorithms in the transposition"
     assert headings == "| Number of MPI processes | burst, ms | bruck, ms | ring-1, ms | ring-4, ms |"
     assert (tmp_path / "deep" / "figure.v1.txt").read_text().startswith("(a) Time of one transposition. Smoke scale")
+
+
+def test_a_figure_that_can_not_be_drawn_is_named_beside_the_others(factory: Factory, tmp_path: Path) -> None:
+    scale = tmp_path / "results" / "smoke"
+    (scale / "datasets").mkdir(parents=True)
+    files = {name: scale / "datasets" / f"{name}.nc" for name in ("bad", "good")}
+    write(factory(ranks=(16, 64), figure={"y": "hops"}), files["bad"])
+    write(factory(ranks=(16, 64)), files["good"])
+    stems = {name: scale / "figures" / name for name in files}
+    for name, file in files.items():
+        assert draw.main([str(file), str(stems[name]), "--or-say-why"]) == 0
+    problem = "figure.y: found 'hops', allowed: packets, setup_s, time_s, wall_s"
+    assert stems["bad"].with_suffix(".failed").read_text() == f"{problem}\n"
+    assert all(stems["bad"].with_suffix(f".{form}").exists() for form in ("svg", "png", "pdf", "txt", "md"))
+    assert not stems["good"].with_suffix(".failed").exists()
+    out = scale / "report.html"
+    arguments = ["--scale", "smoke", "--command", COMMAND, "--out", str(out), *map(str, files.values())]
+    assert report.main(arguments) == 0
+    page = Page(out.read_text(encoding="utf-8"))
+    assert f"The figure could not be drawn: {problem}" in page.text
+    assert page.text.count("Interactive plot") == 1
+    # Once it can be drawn, nothing says otherwise.
+    write(factory(ranks=(16, 64)), files["bad"])
+    assert draw.main([str(files["bad"]), str(stems["bad"]), "--or-say-why"]) == 0
+    assert not stems["bad"].with_suffix(".failed").exists()
+
+
+def test_a_label_that_can_not_be_drawn_is_words_in_its_place(factory: Factory, tmp_path: Path) -> None:
+    file = tmp_path / "a.nc"
+    write(factory(("$x_{$", "b"), (16, 64)), file)
+    assert draw.main([str(file), str(tmp_path / "a"), "--or-say-why"]) == 0
+    assert (tmp_path / "a.failed").exists()
+    assert "could not be drawn" in (tmp_path / "a.txt").read_text()
+
+
+def test_a_dataset_that_can_not_be_read_is_no_figure(tmp_path: Path) -> None:
+    (tmp_path / "a.nc").write_text("damaged")
+    assert draw.main([str(tmp_path / "a.nc"), str(tmp_path / "a"), "--or-say-why"]) == 2
+    assert not list(tmp_path.glob("a.[!n]*"))

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tramontane.campaign.driver import Options, header
+from tramontane.campaign.overview import describe, forecast
 from tramontane.campaign.plan import Needed, Plan, find_needed, find_outdated, make_plan, select, write_plan
 from tramontane.campaign.rules import Rules
 from tramontane.errors import InputError
@@ -340,3 +341,34 @@ def test_results_may_lie_in_another_file_system(project: Path, execute: Callable
     assert done.returncode == 0, done.stderr
     assert all(Store(project).has(identity) for identity in plan.points)
     assert sorted(path.name for path in tmp_path.rglob("points")) == ["points"]  # pathlib follows no links here
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("exclude:", 'derive: {ranks: "8"}\nexclude:', r"derive.ranks: 'ranks' is a dimension; allowed: what no"),
+        ("lines: series", "lines: series, kind: link-map", r"figure.kind: found 'link-map'; allowed: another, or poi"),
+        ("lines: series", "lines: series, y: slowdown", r"figure.y: found 'slowdown'; allowed: another, or points"),
+    ],
+)
+def test_what_validate_refuses_is_not_run(project: Path, other: Path, old: str, new: str, line: str) -> None:
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    file.write_text(file.read_text().replace(old, new))
+    asked: list[Callable[[], object]] = [
+        lambda: make_plan(project, "smoke", ["tiny"]),
+        lambda: forecast(project, ["tiny"], "smoke"),
+        lambda: describe(project, "tiny", "smoke"),
+    ]
+    for ask in asked:
+        with pytest.raises(InputError, match=line):
+            ask()
+    assert len(make_plan(project, "smoke", ["tiny_again"]).points) == 5  # nobody has asked for the other one
+
+
+def test_a_mistake_of_another_scale_stops_nobody(project: Path) -> None:
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    text = file.read_text().replace("laptop: {processes: [2, 4, 8, 16]", "laptop: {processes: [2, 2]")
+    file.write_text(text.replace("{lines: series", "{lines: series, labels: {rec-2: Two}"))
+    assert len(make_plan(project, "smoke").points) == 5
+    with pytest.raises(InputError, match="found 2 twice"):
+        make_plan(project, "laptop")

@@ -11,6 +11,8 @@ import pytest
 import tramontane
 from tramontane.errors import InputError
 from tramontane.study import load_point
+from tramontane.substrates.isolation import PointError
+from tramontane.substrates.single import TooLargeError
 
 POINT: dict[str, Any] = {
     "ranks": 64,
@@ -109,6 +111,14 @@ def test_a_working_directory_that_is_gone_is_one_line(tmp_path: Path, monkeypatc
     gone.rmdir()
     with pytest.raises(InputError, match="working directory: No such file or directory; allowed: one that exists"):
         tramontane.simulate(POINT)
+
+
+def test_errors_are_the_package_s_own() -> None:
+    with pytest.raises(tramontane.InputError):
+        tramontane.simulate(None)
+    assert (tramontane.PointError, tramontane.TooLargeError) == (PointError, TooLargeError)
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = tramontane.Nothing
 
 
 def test_importing_the_package_imports_nothing_else() -> None:

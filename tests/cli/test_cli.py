@@ -468,6 +468,18 @@ def test_estimate_counts_only_what_is_missing(
     assert (facts["to_run"], facts["cpu_s"], facts["batches"]) == (0, 0, [])
 
 
+def test_commands_that_only_read_need_no_place_to_write_to(here: Path, tramontane: Callable[..., Answer]) -> None:
+    experiment = here / "configs" / "experiments" / "jobs.yaml"
+    experiment.write_text(JOBS)
+    for number in (1, 2):
+        experiment.with_name(f"table-{number}.csv").write_text(f"source,target,bytes\n0,1,{number}\n")
+    (here / "results").touch()  # where a folder should be
+    asked = (["list"], ["describe", "jobs", "--scale", "smoke"], ["estimate", "jobs", "--scale", "smoke"])
+    for command in (*asked, ["validate", str(experiment)]):
+        answer = tramontane(*command)
+        assert (answer.status, answer.err) == (0, ""), command
+
+
 def test_validate_counts_the_good_and_names_the_bad(here: Path, tramontane: Callable[..., Answer]) -> None:
     assert tramontane("validate").out == "1 file valid\n"
     write(here / "configs" / "experiments", "title: 3", "bad.yaml")

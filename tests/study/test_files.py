@@ -164,3 +164,85 @@ def test_bars_of_steps_need_programs_on_the_simulator(project: Path, line: Line)
     file.write_text(on_simgrid.replace("machine.protocol.progress: hardware", "machine.protocol.progress: calls"))
     expected = "figure.kind: found 'steps'; allowed: another, or programs on the simulator"
     assert expected in line(validate_file, file)
+
+
+FIGURES = """\
+title: t
+question: q?
+description: d
+base: {{ranks: 16, machine: {{topology: torus, geometry: [4, 4], nodes_per_switch: 1}}, workload: {workload}}}
+cross: {{seed: [1, 2]}}
+scales: {{smoke: {{}}}}
+figure: {{x: seed, {figure}}}
+"""
+HALO = "{kind: halo, width: 3, grid: [64, 64, 8]}"
+ROLES = (
+    "{kind: program, roles: {servers: {leaders: 4, steps: [{work: {time: 1 ms}}]}, "
+    "model: {others: true, steps: [{work: {time: 2 ms}}]}}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("workload", "figure", "expected"),
+    [
+        (
+            HALO,
+            "kind: link-map",
+            "figure.kind: found 'link-map'; allowed: another, or points with statistics.links each",
+        ),
+        (HALO, "y: slowdown", "figure.y: found 'slowdown'; allowed: another, or points with jobs"),
+        (HALO, "y_label: '$x_{$'", "figure.y_label: found '$x_{$'; allowed: a formula of TeX between two $"),
+        (HALO, "x_label: '$\\frac{$'", "figure.x_label: found '$\\frac{$'; allowed: a formula"),
+        (HALO, "best: [{series: b, of: '*', label: $^$}]", "figure.best[0].label: found '$^$'; allowed: a formula"),
+        (ROLES, "kind: steps", "figure.role: missing; allowed: the role whose steps are drawn: servers, model"),
+        (
+            ROLES,
+            "kind: steps, role: servrs",
+            "figure.role: found 'servrs'; did you mean 'servers'? allowed: servers, m",
+        ),
+        (
+            "{kind: program, steps: [{work: {time: 1 ms}}]}",
+            "kind: steps, role: model",
+            "figure.role: found 'model'; allowed: nothing: no point has roles",
+        ),
+        (
+            ROLES,
+            "kind: steps, role: model, y: slowdown",
+            "figure.y: found 'slowdown'; allowed: another, or points with",
+        ),
+    ],
+)
+def test_a_figure_that_could_not_be_drawn_is_refused(
+    project: Path, line: Line, workload: str, figure: str, expected: str
+) -> None:
+    file = project / "configs/experiments/own.yaml"
+    file.write_text(FIGURES.format(workload=workload, figure=figure))
+    assert expected in line(validate_file, file)
+
+
+@pytest.mark.parametrize(
+    ("workload", "figure"),
+    [
+        (HALO, r"y_label: 'Time per $\frac{1}{2}$ step'"),
+        (HALO, "y_label: 'Price in $, all in'"),
+        (HALO, r"y_label: '\$x_{\$'"),
+        (ROLES, "kind: steps, role: model"),
+    ],
+)
+def test_a_figure_that_can_be_drawn_is_not(project: Path, workload: str, figure: str) -> None:
+    file = project / "configs/experiments/own.yaml"
+    file.write_text(FIGURES.format(workload=workload, figure=figure))
+    assert validate_file(file) == "experiment"
+
+
+def test_a_map_of_links_is_of_one_point_a_machine_and_a_pattern_of_one_workload(project: Path, line: Line) -> None:
+    file = project / "configs/experiments/own.yaml"
+    text = FIGURES.format(workload=HALO, figure="kind: link-map")
+    file.write_text(text.replace("base: {", "base: {statistics: {links: each}, "))
+    expected = "figure.kind: found link-map, with several points a machine, by seed; allowed: one point a machine"
+    assert expected in line(validate_file, file)
+    text = FIGURES.format(workload=HALO, figure="kind: pattern")
+    file.write_text(text)
+    assert validate_file(file) == "experiment"
+    file.write_text(text.replace("seed: [1, 2]", "workload.width: [1, 2]").replace("x: seed", "x: width"))
+    assert "figure.kind: found pattern, of several workloads; allowed: one workload" in line(validate_file, file)

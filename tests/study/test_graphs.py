@@ -96,6 +96,26 @@ def test_machines_of_graphs_are_made_by_the_commands_they_name(tmp_path: Path) -
     )
 
 
+LAB = (
+    "source,target,class,bandwidth,latency\ns1,s2,rack,25 GB/s,100 ns\n"
+    "s1,s3,row,25 GB/s,400 ns\ns2,s3,row,25 GB/s,400 ns\n"
+)
+
+
+def test_the_table_of_a_graph_has_the_rates_of_its_file(tmp_path: Path) -> None:
+    drawn = point_of(written(tmp_path, LAB, "lab.csv"))
+    again = tmp_path / "again.csv"
+    graph_makers.write(again, graph_makers.of_machine(drawn.network))
+    made = point_of(again)
+    assert made.network.links == drawn.network.links
+    assert Simulator(threads=1).run(made)["time_s"] == Simulator(threads=1).run(drawn)["time_s"]
+
+
+def test_a_table_has_no_rates_where_links_are_as_those_of_the_machine(tmp_path: Path) -> None:
+    [heading, *_] = graph_makers.of_machine(point_of(written(tmp_path, CSV)).network)
+    assert not {"bandwidth", "latency"} & set(heading)
+
+
 def test_other_substrates_run_a_graph_or_say_why_not(tmp_path: Path) -> None:
     point = point_of(written(tmp_path, CSV))
     assert f"table {patterns.table(point.network.table or '')}" in list(platform_lines(point))

@@ -46,6 +46,25 @@ def columns() -> dict[str, Any]:
     return {name: np.array(column) for name, column in zip(NAMES, zip(*ROWS, strict=True), strict=True)}
 
 
+def test_outside_a_project_tables_do_not_stay_with_who_only_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with patterns.kept_apart_if_need_be():
+        kept = point_of(written(tmp_path, CSV))
+    (digest,) = patterns.named(kept.canonical())
+    assert patterns.table(digest).exists()  # in a project they stay
+    monkeypatch.setattr(patterns, "home", lambda root: tmp_path)
+    with patterns.kept_apart_if_need_be():
+        assert patterns.table(digest).exists()
+        (new,) = patterns.named(point_of(written(tmp_path, CSV + "2,1,5,0,0\n")).canonical())
+        file = patterns.table(new)
+        assert file.exists()
+        assert patterns.origins(tmp_path, {"kind": "pattern", "table": new})
+    assert not file.exists()
+    with pytest.raises(InputError, match="no such file"):
+        patterns.table(new)
+
+
 def test_a_table_is_told_by_what_is_in_it(tmp_path: Path, tables: Path) -> None:
     one = point_of(written(tmp_path, CSV))
     (digest,) = patterns.named(one.canonical())

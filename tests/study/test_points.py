@@ -742,3 +742,15 @@ def test_a_changed_copy_has_an_identity_of_its_own() -> None:
     assert point.id == IDENTITY
     assert point.changed(seed=7).id not in (point.id, point.changed(seed=8).id)
     assert point.changed(seed=7).changed(seed=point.seed).id == point.id
+
+
+def test_ranks_that_are_missing_and_names_in_a_canonical_form_are_told_what_to_do(write: Write, line: Line) -> None:
+    missing = write("{machine: torus-S, workload: {kind: halo, width: 3, grid: [64, 64, 8]}}")
+    expected = "x.yaml: ranks: missing; allowed: Number of MPI processes: a whole number, 1 or more."
+    assert line(load_point, missing).startswith(expected)
+    machine = {"topology": "torus", "geometry": [4, 4], "nodes_per_switch": 1}
+    named = {"ranks": 4, "machine": machine, "workload": {"kind": "halo", "width": 3, "grid": "tiny"}}
+    allowed = "allowed: what it stands for, in canonical form; write YAML for names"
+    assert line(load_point, write(json.dumps(named), "p.json")) == f"p.json: workload.grid: found 'tiny'; {allowed}"
+    named |= {"machine": "torus-S", "workload": {"kind": "halo", "width": 3, "grid": [64, 64, 8]}}
+    assert line(load_point, write(json.dumps(named), "p.json")) == f"p.json: machine: found 'torus-S'; {allowed}"

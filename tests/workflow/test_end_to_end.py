@@ -219,3 +219,20 @@ def test_a_step_that_fails_is_named_with_its_log(project: Path) -> None:
     assert len(records(project)) == 5
     (project / "results" / "smoke" / "datasets" / ".tiny.nc.tmp").rmdir()
     assert reproduce(project)[0] == 0
+
+
+def test_a_figure_that_can_not_be_drawn_stops_no_other(project: Path, other: Path) -> None:
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    text = file.read_text()
+    file.write_text(text.replace("rec-2", "'$x_{$'"))  # a name that is no formula
+    for _ in range(2):  # also where nothing is to be done
+        status, out, err = reproduce(project)
+        assert (status, out) == (3, "results/smoke/report.html\n"), err
+        assert err.splitlines()[-1].startswith("figure tiny could not be drawn: ")
+    page = (project / "results" / "smoke" / "report.html").read_text()
+    assert page.count("The figure could not be drawn: ") == 1
+    status, _, err = reproduce(project, "--experiments", "tiny_again")
+    assert status == 0, err
+    file.write_text(text)
+    assert reproduce(project)[0] == 0
+    assert "could not be drawn" not in (project / "results" / "smoke" / "report.html").read_text()

@@ -40,7 +40,7 @@ PATIENCE = 15.0
 #: Exit status of a run that was stopped: that of a shell command ended by SIGINT or SIGTERM.
 _STOPPED = 128
 
-#: Exit status of a campaign that ended with a report, but with points that failed.
+#: Exit status of a campaign that ended with a report, but with points or figures that failed.
 POINTS_FAILED = 3
 
 
@@ -126,6 +126,9 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
             status = _run(plan, snakemake_command(plan, profile, options), first, options, lock, signals)
             if status not in (0, POINTS_FAILED):
                 return status
+        for line in undrawn(plan):
+            status = POINTS_FAILED
+            _say(line)
         print(display_path(layout.report.absolute()), flush=True)
         return status
 
@@ -304,6 +307,16 @@ def summary(plan: Plan, store: Store) -> str:
         missing = sum(not store.has(identity) for identity in experiment.points) - failed
         rows.append((experiment.name, len(experiment.points), failed, missing))
     return table(("experiment", "points", "failed", "missing"), rows, right=(1, 2, 3))
+
+
+def undrawn(plan: Plan) -> Iterator[str]:
+    """Yield a line for each figure of the plan's experiments that could not be drawn."""
+    panels = [panel["figure"] for each in plan.experiments if (panel := each.manifest["figure"].get("panel"))]
+    files = [plan.layout.undrawn(each.name) for each in plan.experiments]
+    files += [plan.layout.undrawn_sheet(sheet) for sheet in dict.fromkeys(panels)]
+    for file in files:
+        with contextlib.suppress(FileNotFoundError):
+            yield f"figure {file.stem} could not be drawn: {file.read_text(encoding='utf-8').strip()}"
 
 
 def _remove_unsound(layout: Layout) -> None:

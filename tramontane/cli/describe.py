@@ -1,10 +1,12 @@
 """``tramontane describe``."""
 
 from tramontane.cli.options import Name, Scale
+from tramontane.cli.reading import only_reads
 
 _WIDTH = 100
 
 
+@only_reads
 def describe(name: Name, scale: Scale = "laptop") -> None:
     """Describe an experiment: the question, what is varied, the points and what they cost."""
     import textwrap

@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.options import Device, Scale, Where, device_of
+from tramontane.cli.reading import only_reads
 
 
+@only_reads
 def estimate(
     names: Annotated[list[str], typer.Argument(help="Experiments, or all.", metavar="NAME...")],
     scale: Scale = "laptop",

@@ -5,8 +5,10 @@ import sys
 import typer
 
 from tramontane.cli.exit import MISTAKE
+from tramontane.cli.reading import only_reads
 
 
+@only_reads
 def list_experiments() -> None:
     """List the experiments, with the number of points at each scale and how many of them are there."""
     from tramontane.campaign.overview import Progress, progress_of_all

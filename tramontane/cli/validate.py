@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.exit import MISTAKE
+from tramontane.cli.reading import only_reads
 from tramontane.errors import InputError
 
 
+@only_reads
 def validate(
     files: Annotated[
         list[Path] | None, typer.Argument(help="Experiments, points, machines or grids.", metavar="[FILES]")

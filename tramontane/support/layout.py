@@ -35,6 +35,9 @@ FIGURE_FORMATS = ("svg", "png", "pdf")
 #: All that is written of a figure: its forms, the caption, and the numbers it shows as tables.
 DRAWN = (*FIGURE_FORMATS, "txt", "md")
 
+#: Ending of a file beside a figure that could not be drawn, which says why.
+FAILED = "failed"
+
 #: The figures of a study of uncertainty that always can be drawn, where it is published.
 STUDY_FIGURES = ("shares", "shares-margins")
 
@@ -157,6 +160,14 @@ class Layout:
     def figures(self, experiment: str) -> list[Path]:
         """Return the figure of an experiment in all its forms, its caption and its tables."""
         return _drawing(self.folder / "figures", experiment)
+
+    def undrawn(self, experiment: str) -> Path:
+        """Return the file that says why the figure of an experiment could not be drawn; there is none if it was."""
+        return self.folder / "figures" / f"{experiment}.{FAILED}"
+
+    def undrawn_sheet(self, name: str) -> Path:
+        """Return the same for a figure of several experiments."""
+        return self.folder / "sheets" / f"{name}.{FAILED}"
 
     def schematics(self) -> list[Path]:
         """Return the figures that show schedules, in all their forms, and their captions."""

@@ -17,7 +17,7 @@ rule draw_figure:
     message:
         "draw the figure of {wildcards.experiment}"
     shell:
-        "exec python -m analysis.draw {input.dataset} {params.stem} > {log} 2>&1"
+        "exec python -m analysis.draw --or-say-why {input.dataset} {params.stem} > {log} 2>&1"
 
 
 rule draw_sheet:
@@ -39,7 +39,7 @@ rule draw_sheet:
     message:
         "draw the panels of {wildcards.sheet} together"
     shell:
-        "exec python -m analysis.draw {input.datasets} {params.stem} > {log} 2>&1"
+        "exec python -m analysis.draw --or-say-why {input.datasets} {params.stem} > {log} 2>&1"
 
 
 rule draw_schematics:

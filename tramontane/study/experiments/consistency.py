@@ -12,8 +12,9 @@ from tramontane.study.experiments.expansion import Coordinate, Expansion, swept
 from tramontane.study.experiments.experiments import DRAW, MEMBER, Experiment
 from tramontane.study.points.points import EACH, HOTTEST, MEASURED, Point
 from tramontane.study.reading.layers import split
+from tramontane.study.workloads.programs import Program
 
-_SERIES = "series"
+_SERIES, _MACHINE = "series", "machine"
 
 
 def _searched(point: Point) -> bool:
@@ -28,9 +29,16 @@ def _sampled(point: Point) -> bool:
     return point.steady.stages is not None
 
 
+def _roles(points: Iterable[Point]) -> list[str]:
+    """Return the roles of all programs, each once."""
+    programs = (point.workload for point in points if isinstance(point.workload, Program))
+    return list(dict.fromkeys(role for program in programs for role in program.roles))
+
+
 _KINDS: Mapping[str, tuple[Callable[[Point], bool], str]] = {
     "congestion-matrix": (lambda point: point.statistics.congestion > 0, "points with statistics.congestion"),
     "links": (lambda point: point.statistics.links in (HOTTEST, EACH), "points with statistics.links hottest or each"),
+    "link-map": (lambda point: point.statistics.links == EACH, "points with statistics.links each"),
     "delay-distribution": (lambda point: point.substrate != MEASURED, f"points of another substrate than {MEASURED}"),
     "radix": (_searched, "points with workload.radix: optimal, or a dimension radix"),
     "steps": (
@@ -45,6 +53,7 @@ _VARIABLES: Mapping[str, tuple[Callable[[Point], bool], str]] = {
     "stages_simulated": (_sampled, "points with steady.stages"),
     "stages_left_out": (_sampled, "points with steady.stages"),
     "steady_error": (lambda point: not point.steady.is_default, "points with steady.error or steady.stages"),
+    "slowdown": (lambda point: point.workload.kind == "jobs", "points with jobs"),
 }
 """What a figure needs of at least one point, by its kind and by its variable."""
 
@@ -53,8 +62,10 @@ def check_experiment(experiment: Experiment, expansions: Iterable[Expansion]) ->
     """Refuse an experiment whose figure would be empty, or whose values mean nothing (InputError)."""
     _check_derived(experiment)
     _check_axes(experiment)
+    _check_texts(experiment)
     for expansion in expansions:
         _check_results(expansion)
+        _check_role(expansion)
         _check_twice(expansion)
     _check_series(experiment)
 
@@ -82,6 +93,44 @@ def _check_axes(experiment: Experiment) -> None:
             taken.append(name)
 
 
+def _check_texts(experiment: Experiment) -> None:
+    """Refuse formulas between dollar signs that can't be drawn."""
+    figure = experiment.figure
+    texts = {"x_label": figure.x_label, "y_label": figure.y_label}
+    texts |= {f"labels.{name}": text for name, text in figure.labels.items()}
+    texts |= {f"best[{number}].label": best.text for number, best in enumerate(figure.best)}
+    for key, text in texts.items():
+        if text is not None and "$" in text and not _can_be_drawn(text):
+            allowed = r"a formula of TeX between two $, as matplotlib reads it, or \$ for a dollar sign"
+            raise InputError(experiment.path, f"figure.{key}", text, allowed)
+
+
+def _can_be_drawn(text: str) -> bool:
+    from matplotlib.cbook import is_math_text  # noqa: PLC0415 - slow to import, and seldom needed
+    from matplotlib.mathtext import MathTextParser  # noqa: PLC0415
+
+    try:
+        for line in filter(is_math_text, text.split("\n")):
+            MathTextParser("path").parse(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_role(expansion: Expansion) -> None:
+    """Refuse steps of a role that no point has, and those of all roles together, which pass side by side."""
+    figure, experiment = expansion.experiment.figure, expansion.experiment
+    if figure.kind != "steps":
+        return
+    roles = _roles(expansion.unique().values())
+    if figure.role is None and roles:
+        allowed = f"the role whose steps are drawn: {', '.join(roles)}"
+        raise InputError(experiment.path, "figure.role", None, allowed, problem="missing")
+    if figure.role is not None and figure.role not in roles:
+        allowed = ", ".join(roles) or "nothing: no point has roles"
+        raise InputError(experiment.path, "figure.role", figure.role, allowed, hint=closest(figure.role, roles))
+
+
 def _check_results(expansion: Expansion) -> None:
     """Refuse a figure of what no point gives, and words along an axis of numbers."""
     figure, experiment = expansion.experiment.figure, expansion.experiment
@@ -94,7 +143,7 @@ def _check_results(expansion: Expansion) -> None:
             origin.source, origin.key, None, "a point at least", problem=f"no point is left at scale {expansion.scale}"
         )
     needs = [("kind", figure.kind, _KINDS)] if not (figure.kind == "radix" and "radix" in expansion.dims) else []
-    needs += [("y", figure.y, _VARIABLES)] if figure.kind == "scaling" else []
+    needs += [("y", figure.y, _VARIABLES)] if figure.kind in ("scaling", "steps") else []
     for key, word, known in needs:
         if word in known and not any(map(known[word][0], points)):
             raise InputError(
@@ -104,6 +153,13 @@ def _check_results(expansion: Expansion) -> None:
                 f"another, or {known[word][1]}",
                 where=f"scale {expansion.scale}",
             )
+    others = [name for name, values in expansion.dims.items() if name not in (_MACHINE, MEMBER) and len(values) > 1]
+    if figure.kind == "link-map" and others:
+        problem = f"found link-map, with several points a machine, by {', '.join(others)}"
+        raise InputError(experiment.path, "figure.kind", figure.kind, "one point a machine", problem=problem)
+    if figure.kind == "pattern" and any(point.workload != points[0].workload for point in points):
+        problem = "found pattern, of several workloads"
+        raise InputError(experiment.path, "figure.kind", figure.kind, "one workload", problem=problem)
     if figure.kind == "scaling" and not all(_is_number(value) for value in expansion.dims.get(figure.x, [])):
         raise InputError(experiment.path, "figure.x", figure.x, "a dimension whose values are numbers")
 
@@ -139,7 +195,10 @@ def _check_twice(expansion: Expansion) -> None:
 def _check_series(experiment: Experiment) -> None:
     """Refuse labels and patterns of series that no scale has."""
     figure = experiment.figure
-    made = [_series(experiment, swept(experiment, scale)) for scale in experiment.scales]
+    try:
+        made = [_series(experiment, swept(experiment, scale)) for scale in experiment.scales]
+    except InputError:  # a mistake of another scale than those checked here is told when that one is asked for
+        return
     if any(names is None for names in made):
         return
     names = sorted({name for names in made for name in names or ()})

@@ -85,7 +85,11 @@ class Figure(Settings):
     )
     x_label: Text | None = Field(None, description="Text of the horizontal axis, without unit.")
     y_label: Text | None = Field(None, description="Text of the vertical axis, without unit.")
-    role: Text | None = Field(None, description="For kind steps: the role whose steps are drawn; by default all.")
+    role: Text | None = Field(
+        None,
+        description="For kind steps: the role whose steps are drawn. Needed where programs have roles, "
+        "whose steps pass side by side.",
+    )
     x_scale: Annotated[str, Choice(AXIS_SCALES)] = Field("log", description="Horizontal axis.")
     y_scale: Annotated[str, Choice(AXIS_SCALES)] = Field("log", description="Vertical axis.")
     reduce: dict[str, Annotated[str, Choice(REDUCTIONS)]] = Field(

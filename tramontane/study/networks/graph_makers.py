@@ -9,7 +9,7 @@ import numpy as np
 
 from tramontane.errors import InputError
 from tramontane.study.networks.graphs import NODE
-from tramontane.study.networks.machines import Machine
+from tramontane.study.networks.machines import LinkClass, Machine
 from tramontane.study.values.settings import filled
 from tramontane.study.values.units import BANDWIDTH, TIME, format_quantity
 from tramontane.support.files import write_atomically
@@ -147,7 +147,8 @@ def of_machine(machine: Machine) -> list[list[object]]:
     found = net.links_between(0, net.switches)
     classes = np.array(net.link_classes)[found.link_class]
     rules = _RULES.get(machine.topology, _no_rule)(machine)
-    rates = {} if not machine.link.classes else machine.links
+    usual = LinkClass.model_construct(bandwidth=machine.link.bandwidth, latency=machine.link.latency)
+    rates = machine.links if any(each != usual for each in machine.links.values()) else {}
     named = {"source_port", "target_port", *(("bandwidth", "latency") if rates else ()), *rules}
     order = [name for name in ("class", "bandwidth", "latency", "source_port", "target_port", "preference", "spread",
                                "ring", "dateline") if name in named | {"class"}]  # fmt: skip

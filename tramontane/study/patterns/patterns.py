@@ -10,7 +10,9 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +26,12 @@ from tramontane.study.reading.project import find_root
 from tramontane.study.reading.reading import read_json
 from tramontane.study.values.fields import is_digest
 from tramontane.support.files import dump, write_atomically
-from tramontane.support.layout import tables
+from tramontane.support.layout import home, tables
 
 PROJECT = "TRAMONTANE_PROJECT"
 """The environment variable that names the project's folder, for programs that run elsewhere."""
+APART = "TRAMONTANE_TABLES_APART"
+"""The environment variable that names a folder of tables that are not to stay, for all processes of a command."""
 _SUFFIX = ".pattern"
 _KINDS = ("pattern", "trace")
 _GRAPH = "graph"
@@ -203,7 +207,33 @@ def named(canonical: object) -> set[str]:
 
 def place(root: Path, digest: str) -> Path:
     """Return the file of a table in a project."""
-    return tables(root) / f"{digest}{_SUFFIX}"
+    return _place(root, f"{digest}{_SUFFIX}")
+
+
+def _place(root: Path, name: str) -> Path:
+    """Return a file among the tables of a project; where those that are made now do not stay, one that is not there."""
+    usual, apart = tables(root) / name, os.environ.get(APART)
+    return usual if apart is None or usual.exists() else Path(apart, name)
+
+
+@contextmanager
+def kept_apart_if_need_be() -> Iterator[None]:
+    """Keep tables in a temporary folder meanwhile, where there is no project, or none that can be written."""
+    root = _root()
+    if home(root) == root and _can_be_written(tables(root)):
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="tramontane-") as folder:
+        os.environ[APART] = folder
+        try:
+            yield
+        finally:
+            del os.environ[APART]
+
+
+def _can_be_written(folder: Path) -> bool:
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
 def by_digest(keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,7 +244,7 @@ def by_digest(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 def note_of(root: Path, digest: str) -> Path:
     """Return the file that says from what a table was made first: name and digest of that file."""
-    return tables(root) / f"{digest}.json"
+    return _place(root, f"{digest}.json")
 
 
 def origins(root: Path, canonical: object) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tramontane.errors import InputError
 from tramontane.study.catalogue import locate, resolve_names
 from tramontane.study.networks.machines import Machine
 from tramontane.study.points.points import Point
@@ -15,6 +16,9 @@ from tramontane.study.reading.layers import Layers, Origin
 from tramontane.study.reading.messages import explain
 from tramontane.study.reading.project import find_root
 from tramontane.study.reading.reading import cached_yaml, read_json
+
+_NAMED = ("grid", "machine")
+"""Keys whose values may be names in YAML, and only there."""
 
 
 def load_point(path: str | Path, substrate: str | None = None) -> Point:
@@ -135,4 +139,10 @@ def _load_canonical(source: Path, substrate: str | None) -> Point:
     data = data[key] if isinstance(data, dict) and key else data
     if substrate is not None and isinstance(data, dict):
         data = {**data, "substrate": substrate}
-    return canonical_point(data, source, key)
+    try:
+        return canonical_point(data, source, key)
+    except InputError as error:
+        if isinstance(error.found, str) and error.key.rpartition(".")[2] in _NAMED:
+            allowed = "what it stands for, in canonical form; write YAML for names"
+            raise InputError(error.source, error.key, error.found, allowed, more=error.more) from None
+        raise

@@ -179,7 +179,11 @@ class Point(Settings):
         Identity: 16 hexadecimal digits that depend on the physics only, not on how it was written.
     """
 
-    ranks: Count = Field(description="Number of MPI processes, by default one a node.", examples=[256])
+    ranks: Count = Field(
+        description="Number of MPI processes: a whole number, 1 or more. Each has a node of its own, but with "
+        "`ranks_per_node`.",
+        examples=[256],
+    )
     workload: Workload = Field(description="What is communicated.")
     machine: Machine | None = Field(
         None,
