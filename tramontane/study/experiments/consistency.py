@@ -83,7 +83,7 @@ def _check_axes(experiment: Experiment) -> None:
 
 
 def _check_results(expansion: Expansion) -> None:
-    """Refuse a figure of what no point gives, and words along an axis of numbers."""
+    """Refuse a figure of what no point gives."""
     figure, experiment = expansion.experiment.figure, expansion.experiment
     points = list(expansion.unique().values())
     if not points:
@@ -104,12 +104,6 @@ def _check_results(expansion: Expansion) -> None:
                 f"another, or {known[word][1]}",
                 where=f"scale {expansion.scale}",
             )
-    if figure.kind == "scaling" and not all(_is_number(value) for value in expansion.dims.get(figure.x, [])):
-        raise InputError(experiment.path, "figure.x", figure.x, "a dimension whose values are numbers")
-
-
-def _is_number(value: Coordinate) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _check_twice(expansion: Expansion) -> None:
