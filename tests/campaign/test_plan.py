@@ -340,3 +340,11 @@ def test_results_may_lie_in_another_file_system(project: Path, execute: Callable
     assert done.returncode == 0, done.stderr
     assert all(Store(project).has(identity) for identity in plan.points)
     assert sorted(path.name for path in tmp_path.rglob("points")) == ["points"]  # pathlib follows no links here
+
+
+def test_an_axis_of_words_is_refused_before_points_run(project: Path) -> None:
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    text = file.read_text(encoding="utf-8").split("figure:")[0]
+    file.write_text(f"{text}figure: {{x: series, lines: ranks}}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"figure\.x: found 'series'; allowed: a dimension whose values are numbers"):
+        make_plan(project, "smoke")

@@ -295,14 +295,6 @@ def test_two_coordinates_may_mean_one_point(folder: Path) -> None:
             {"cross": {}, "figure": {}},
             "figure.x: found 'ranks'; allowed: a dimension: but the experiment varies nothing",
         ),
-        (
-            {
-                "cross": {"ranks": [4], "s": ["a", "b"]},
-                "variants": {"s": {"a": {"seed": 1}, "b": {"seed": 2}}},
-                "figure": {"x": "s", "lines": "ranks"},
-            },
-            "figure.x: found 's'; allowed: a dimension whose values are numbers",
-        ),
         ({"ensemble": 1.5}, "ensemble: found 1.5; allowed: a whole number, 1 or more, or $name of the scale"),
         ({"cross": {"ranks": [-16]}}, "cross.ranks: found -16; allowed: a whole number, 1 or more"),
         ({"ensemble": 0}, "ensemble: found 0; allowed: a whole number, 1 or more, or $name of the scale"),

@@ -25,6 +25,7 @@ from tramontane.results.published import find_published, take_over
 from tramontane.results.store import Store
 from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_experiments, load_experiment
 from tramontane.study.experiments.claims import printed_times
+from tramontane.study.experiments.consistency import check_axis
 from tramontane.study.points.cost import memory_on_accelerator, on_accelerator
 from tramontane.substrates import get
 from tramontane.substrates.devices import goes_to_accelerator
@@ -384,6 +385,7 @@ def plan_experiment(
     Its figure shows `printed` times beside (:func:`tramontane.study.experiments.claims.printed_times`).
     """
     expansion = expand(experiment, scale)
+    check_axis(expansion)
     points = expansion.unique()
     missing = frozenset(identity for identity in points if not store.has(identity))
     known = {} if revision is None else {identity: _last_change(point) for identity, point in points.items()}

@@ -83,7 +83,8 @@ def _check_axes(experiment: Experiment) -> None:
 
 
 def _check_results(expansion: Expansion) -> None:
-    """Refuse a figure of what no point gives."""
+    """Refuse a figure of what no point gives, and words along an axis of numbers."""
+    check_axis(expansion)
     figure, experiment = expansion.experiment.figure, expansion.experiment
     points = list(expansion.unique().values())
     if not points:
@@ -104,6 +105,18 @@ def _check_results(expansion: Expansion) -> None:
                 f"another, or {known[word][1]}",
                 where=f"scale {expansion.scale}",
             )
+
+
+def check_axis(expansion: Expansion) -> None:
+    """Refuse words along an axis of numbers (InputError): known before any point runs, and seen when all have."""
+    figure = expansion.experiment.figure
+    if figure.kind == "scaling" and not all(_is_number(value) for value in expansion.dims.get(figure.x, [])):
+        path = expansion.experiment.path
+        raise InputError(path, "figure.x", figure.x, "a dimension whose values are numbers")
+
+
+def _is_number(value: Coordinate) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _check_twice(expansion: Expansion) -> None:

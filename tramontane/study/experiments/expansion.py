@@ -102,10 +102,6 @@ class _Dimension:
     settings: list[list[_Setting]]
 
 
-def _is_number(value: Coordinate) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def expand(experiment: Experiment, scale: str) -> Expansion:
     """Return all points of an experiment at a scale.
 
@@ -242,12 +238,9 @@ class _Expander:
         return made
 
     def check_axis(self, dimensions: list[_Dimension]) -> None:
-        """Refuse an axis for values that it can't have, before any point runs: words, and zero on a logarithmic one."""
+        """Refuse a logarithmic axis for values that it can't have."""
         figure = self.experiment.figure
         values = next((dimension.coordinates for dimension in dimensions if dimension.name == figure.x), [])
-        if figure.kind == "scaling" and not all(map(_is_number, values)):
-            origin = self.experiment.origin("figure", "x")
-            raise InputError(origin.source, origin.key, figure.x, "a dimension whose values are numbers")
         lowest = min((value for value in values if isinstance(value, int | float)), default=1)
         if figure.x_scale == "log" and lowest <= 0:
             origin = self.experiment.origin("figure", "x_scale")
