@@ -45,6 +45,7 @@ def caption(dataset: xr.Dataset) -> str:
         *_repeats(dataset),
         *_stages(dataset, spec),
         _points(dataset, spec),
+        *_zeros(dataset, spec),
         *(["Times as printed are those of the paper, by runs of this length"] if printed.shown(dataset, spec) else []),
         *revisions.sentence(dataset),
     ]
@@ -136,6 +137,14 @@ def _stages(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
             f"{_at(sampled)} a part of the stages was simulated; the 95\u202f% interval of the time{shown} is at most "
             f"±\u202f{error}\u202f%"
         )
+
+
+def _zeros(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
+    """Say at how many points a logarithmic axis has no place for the value."""
+    if spec.kind == "scaling" and spec.y_scale == "log":
+        zero = (dataset[spec.y] == 0) & (dataset["status"] == "ok")
+        if bool(zero.any()):
+            yield f"{_at(zero)} the value is zero, not drawn"
 
 
 def _at(points: xr.DataArray) -> str:

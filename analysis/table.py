@@ -1,7 +1,8 @@
 """From a dataset to the rows that a figure draws and a report prints.
 
 Both use the same rows, so that a table never says anything else than the curve above it. A point that failed, is
-missing or was excluded keeps its row and has no value: it is a gap, never a zero.
+missing or was excluded keeps its row and has no value: it is a gap, never a zero. A zero, which has no place on a
+logarithmic axis, is told by its status.
 """
 
 import itertools
@@ -21,7 +22,7 @@ from tramontane.support import formatting
 #: Dimensions of an ensemble: members differ by seed and start jitter only, and are drawn as median and range.
 ENSEMBLE_DIMS = (MEMBER,)
 #: What happened to points, from best to worst news.
-STATUSES = ("ok", "failed", "missing", "excluded")
+STATUSES = ("ok", "zero", "failed", "missing", "excluded")
 #: Name of the series of a figure without lines.
 ALL = "all"
 #: Columns of a table, see `figure_table`.
@@ -126,8 +127,9 @@ def _points(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     rows["value"], rows["revision"] = value.where(drawable), flat["revision"].where(drawable)
     rows["low"] = (rows["value"] * (1 - flat["error"])).clip(lower=0)
     rows["high"] = rows["value"] * (1 + flat["error"])
-    # A point that ended well but has nothing to draw (no value, or zero on a logarithmic axis) counts as missing.
+    # A point that ended well but has nothing to draw has no value, or zero, which no logarithmic axis has.
     rows["status"] = flat["status"].where(drawable | (flat["status"] != "ok"), "missing")
+    rows.loc[~drawable & (flat["status"] == "ok") & (value == 0), "status"] = "zero"
     return rows
 
 

@@ -100,7 +100,7 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
 
 def _cell(value: float, low: float, high: float, choice: str, older: str, status: str) -> str:
     if not np.isfinite(value):
-        return status
+        return "0" if status == "zero" else status
     text = formatting.number(value)
     if high > low:
         text += f" [{formatting.number(low)}–{formatting.number(high)}]"

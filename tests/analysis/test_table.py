@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from analysis.caption import caption
+from analysis.figures import scaling
 from analysis.spec import spec_of
 from analysis.table import figure_table
 
@@ -63,7 +65,7 @@ def test_times_of_sampled_stages_have_their_interval_as_range(factory: Factory) 
     assert told.equals(table(wall))
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, np.inf, np.nan])
+@pytest.mark.parametrize("bad", [-1.0, np.inf, np.nan])
 def test_what_a_logarithmic_axis_cannot_show_is_missing(factory: Factory, bad: float) -> None:
     dataset = factory()
     dataset["time_s"][0, 2] = bad
@@ -191,3 +193,14 @@ def test_a_block_that_does_not_fit_the_dataset_says_what_is_allowed(
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole text is compared
         table(factory(figure=figure))
     assert str(error.value) == message
+
+
+def test_a_zero_that_no_logarithmic_axis_has_is_told(factory: Factory) -> None:
+    dataset = factory()
+    dataset["time_s"][0, 2] = 0.0
+    row = table(dataset).iloc[2]
+    assert np.isnan(row["y"])
+    assert row["status"] == "zero"
+    assert [line[1] for line in scaling.numbers(dataset, spec_of(dataset)).rows][2] == "0"
+    assert "At 1 point the value is zero, not drawn." in caption(dataset)
+    assert "zero" not in caption(factory())

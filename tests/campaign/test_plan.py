@@ -372,3 +372,11 @@ def test_a_mistake_of_another_scale_stops_nobody(project: Path) -> None:
     assert len(make_plan(project, "smoke").points) == 5
     with pytest.raises(InputError, match="found 2 twice"):
         make_plan(project, "laptop")
+
+
+def test_an_axis_of_words_is_refused_before_points_run(project: Path) -> None:
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    text = file.read_text(encoding="utf-8").split("figure:")[0]
+    file.write_text(f"{text}figure: {{x: series, lines: ranks}}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"figure\.x: found 'series'; allowed: a dimension whose values are numbers"):
+        make_plan(project, "smoke")

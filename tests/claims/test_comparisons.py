@@ -178,3 +178,41 @@ def test_printed_times_may_be_of_many_runs() -> None:
     place = str(int(COUNTS[0]))
     assert comparisons.printed(own.times(10), {place: 20}, 0.01, {}).holds is True
     assert comparisons.printed(own, {place: 20}, 0.01, {}).holds is False
+
+
+def test_every_ratio_lies_in_a_range() -> None:
+    upper, lower = curve([4, 6, 6, 6, 6, 6, 6]), curve([1] * 7)
+    assert comparisons.apart(upper, lower, (5, 7), ALL).holds is True
+    outcome = comparisons.apart(upper, lower, (5, 7), ALL, every=True)
+    assert outcome.holds is False
+    assert outcome.margin is not None
+    assert outcome.margin.value == pytest.approx(np.log(4 / 5))
+    assert "at most 6 (at 200 processes) and at least 4 (at 100 processes); stated 5 to 7" in outcome.evidence
+    assert comparisons.apart(upper, lower, (4, 6), ALL, every=True).holds is True
+    assert comparisons.apart(upper, lower, (4, 5), ALL, every=True).holds is False
+
+
+@pytest.mark.filterwarnings("error")
+def test_times_of_zero_are_equal_and_have_no_slope() -> None:
+    zero, one = curve([0] * 7, name="none"), curve([1] * 7)
+    late, later = curve([0, 1, 2, 3, 4, 5, 6]), curve([0, 2, 4, 6, 8, 10, 12])
+    assert comparisons.slower(zero, zero, 1, ALL, MOST).holds is False
+    assert comparisons.slower(one, zero, 1, ALL, MOST).holds is True
+    assert comparisons.slower(zero, one, 1, ALL, MOST).holds is False
+    assert comparisons.coincide([zero, zero], 0.1, ALL, MOST).holds is True
+    assert comparisons.coincide([zero, one], 0.1, ALL, MOST).holds is False
+    assert comparisons.apart(later, late, (1.5, 3), ALL).holds is True
+    assert comparisons.apart(zero, zero, (1, 1), ALL, every=True).holds is True
+    assert comparisons.apart(one, zero, (2, 4), ALL).holds is False
+    assert comparisons.trend(zero, "falls", ALL, MOST).holds is False
+    assert comparisons.trend(late, "rises", ALL, MOST).holds is True
+    assert comparisons.jump(late, 5, ALL).holds is True
+    assert comparisons.printed(zero, {"100": 1.0}, 0.1, {}).holds is False
+    for outcome in (comparisons.shallower(late, later, ALL), comparisons.closing(late, later, ALL)):
+        assert outcome.margin is not None
+        assert math.isfinite(outcome.margin.value)
+        assert outcome.evidence.endswith("; left out for a time of 0 at 1 process count")
+    with pytest.raises(Lacking):
+        comparisons.shallower(zero, one, ALL)
+    with pytest.raises(Lacking):
+        comparisons.meets(zero, one, 1000, 1.5, ALL)

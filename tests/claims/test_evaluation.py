@@ -312,3 +312,32 @@ def test_a_damaged_dataset_is_one_line(root: Path, store: Callable[..., None]) -
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(InputError, match=r"tiny\.nc: damaged, or no dataset .* allowed: a dataset as"):
         evaluate(root, "laptop")
+
+
+def test_the_command_is_of_a_scale_that_has_the_coordinates(root: Path, store: Callable[..., None]) -> None:
+    """A curve that smoke has not is not run by running smoke again, whatever else of it lacks."""
+    file = root / "configs" / "experiments" / "tiny.yaml"
+    text = file.read_text().replace("series: [a, b, c],", "series: $series,")
+    for scale, names in (("smoke", "a, b"), ("laptop", "a, b"), ("paper", "a, b, c")):
+        text = text.replace(f"{scale}: {{", f"{scale}: {{series: [{names}], ")
+    file.write_text(text)
+    data = dataset({"a": [1, np.nan], "b": [2, 2]}, x=[2, 4])
+    store(data, "smoke")
+    verdict = by_name(evaluate(root, "smoke"))["faster"]
+    assert verdict.command == "tramontane reproduce --scale paper --experiments 'tiny'"
+
+
+def test_the_command_is_of_a_scale_with_enough_process_counts_though_nothing_has_run(root: Path) -> None:
+    (verdict,) = evaluate(root, "smoke", ["chosen"])
+    assert "no dataset at scale smoke" in verdict.evidence
+    assert verdict.command == "tramontane reproduce --scale laptop --experiments 'tiny'"
+
+
+def test_a_statement_may_hold_every_ratio_in_a_range(root: Path, store: Callable[..., None]) -> None:
+    file = root / "configs" / "claims" / "made-up.yaml"
+    check = "{kind: apart, of: b, than: a, ratio: [1.5, 2.5]}"
+    file.write_text(file.read_text().replace("{kind: slower, of: b, than: a}", check, 1))
+    store(dataset({"a": [1] * 7, "b": [1, 2, 2, 2, 2, 2, 2], "c": [3] * 7}))
+    assert by_name(evaluate(root, "laptop"))["faster"].verdict == "reproduced"
+    file.write_text(file.read_text().replace("2.5]}", "2.5], every: true}"))
+    assert by_name(evaluate(root, "laptop"))["faster"].verdict == "not reproduced"

@@ -1,6 +1,7 @@
 """Tables of a Markdown page: times of an experiment, verdicts, and what is asked for in a wrong way."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from tramontane.claims.crossings import crossings
 from tramontane.claims.times import times
 from tramontane.errors import InputError
 from tramontane.results import datasets
+from tramontane.support.formatting import rounded
 
 from .data import dataset
 
@@ -140,3 +142,84 @@ def test_crossings_are_told_as_far_as_both_were_run(tmp_path: Path) -> None:
     assert crossings(tmp_path, "laptop", "tiny").splitlines()[2:] == [
         "| a | b | 316 (316 to 316) | 0.5 at 100, 2 at 1,000 |"
     ]
+
+
+def write(root: Path, data: xr.Dataset, figure: dict[str, str]) -> None:
+    data.attrs["figure_json"] = json.dumps(figure)
+    file = root / "results" / "laptop" / "datasets" / "tiny.nc"
+    file.parent.mkdir(parents=True)
+    datasets.write(data, file)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        ([1, 1, 2, 4], "16 (one run)"),
+        ([0.5, 1, 2, 4], "16 (one run)"),
+        ([0.5, 1, 1, 4], "64 (one run)"),
+        ([0.5, 1, 0.5, 0.5], "never"),
+        ([1, 1, 0.5, 0.5], "never"),
+        ([2, 1, 2, 2], "always"),
+        ([2, 1, 0.5, 0.5], "16 (one run) downwards"),
+        ([1, 1, 1, 1], "never"),
+    ],
+)
+def test_a_tie_is_no_crossing_unless_the_sign_behind_it_is_another(
+    tmp_path: Path, ratio: list[float], said: str
+) -> None:
+    write(tmp_path, dataset({"a": [1.0] * 4, "b": ratio}, x=(4, 16, 64, 256), members=1), {"x": "ranks"})
+    assert crossings(tmp_path, "laptop", "tiny").splitlines()[2].split(" | ")[2] == said
+
+
+def test_a_band_is_of_members_that_have_run_on_both_sides_and_has_its_place(tmp_path: Path) -> None:
+    data = dataset({"a": [1.0] * 3, "b": [0.5, 0.5, 2.0]}, x=(100, 1000, 10000), members=3)
+    data["time_s"][:] = data["time_s"].median("member")
+    data["time_s"].loc[{"series": "b", "ranks": 1000}] = [0.2, 0.5, 0.9]
+    data["time_s"].loc[{"series": "b", "ranks": 10000, "member": [1, 2]}] = float("nan")
+    write(tmp_path, data, {"x": "ranks"})
+    row = crossings(tmp_path, "laptop", "tiny").splitlines()[2]
+    # From 0.5 to 2 the medians turn halfway; the one member that goes on, from 0.2 to 2, later.
+    assert row.startswith(f"| a | b | 3,160 (3,160 to {rounded(1000 * 10 ** (np.log(5) / np.log(10)))}) |")
+
+
+def test_where_one_member_goes_on_there_is_no_band(tmp_path: Path) -> None:
+    data = dataset({"a": [1.0] * 2, "b": [0.5, 2.0]}, x=(100, 10000), members=3)
+    data["time_s"].loc[{"ranks": 10000, "member": [1, 2]}] = float("nan")
+    write(tmp_path, data, {"x": "ranks"})
+    assert "(one run)" in crossings(tmp_path, "laptop", "tiny").splitlines()[2]
+
+
+def test_places_of_crossings_have_three_digits(tmp_path: Path) -> None:
+    data = dataset({"a": [1.0, 1.0], "b": [0.5, 2.0]}, x=(1, 2), members=1).assign_coords(ranks=[0.01, 0.09])
+    write(tmp_path, data, {"x": "ranks"})
+    assert (
+        crossings(tmp_path, "laptop", "tiny").splitlines()[2] == "| a | b | 0.03 (one run) | 0.5 at 0.01, 2 at 0.09 |"
+    )
+
+
+def test_times_of_one_line_need_no_name(tmp_path: Path) -> None:
+    write(tmp_path, dataset({"a": [1e-3, 2e-3]}, x=(100, 500)).isel(series=0, drop=True), {"x": "ranks"})
+    assert times(tmp_path, "laptop", "tiny").splitlines() == ["| 100 | 500 |", "| ---: | ---: |", "| 1 | 2 |"]
+
+
+@pytest.mark.parametrize(
+    ("make", "figure", "line"),
+    [
+        (
+            times,
+            {"kind": "congestion-matrix"},
+            "times: the figure of 'tiny' has no axis x along which times were taken",
+        ),
+        (crossings, {}, "crossings: the figure of 'tiny' has no axis x along which times were taken; allowed: an exp"),
+        (crossings, {"x": "size"}, "crossings: the figure of 'tiny' has no axis x"),
+        (crossings, {"x": "series"}, "crossings: found a, b along series; allowed: an axis x of numbers above zero"),
+    ],
+)
+def test_a_figure_that_has_no_such_axis_is_one_line(
+    tmp_path: Path, make: Callable[[Path, str, str], str], figure: dict[str, str], line: str
+) -> None:
+    write(tmp_path, dataset({"a": [1.0, 2.0], "b": [2.0, 3.0]}, x=(100, 500)), figure)
+    with pytest.raises(InputError) as caught:
+        make(tmp_path, "laptop", "tiny")
+    assert line in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,15 +1,19 @@
 """Comparisons that end early say what all process counts would have said."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 
+from tramontane.claims import draws
 from tramontane.claims.draws import Drawn, Tried, whole
 from tramontane.claims.evaluation import outcomes
 from tramontane.claims.racing import ended, may_end_early
 from tramontane.study.experiments.claims import Claim, load_judgement
+from tramontane.study.experiments.studies import Size
 
 from .data import dataset
 
@@ -68,3 +72,36 @@ def test_a_machine_whose_points_lack_is_left_out_of_what_failed_early_too() -> N
     assert found[0].early.tolist() == [False] * 3
     assert found[0].holds.tolist() == [True, False, False]
     assert whole([nowhere]) == [nowhere]
+
+
+OF_B = claim(SLOWER)
+
+
+def study(processes_of: dict[str, list[int]] | None = None) -> Any:
+    size = Size(size=1, race=True, processes=[100, 1000], processes_of=processes_of or {})
+    return SimpleNamespace(scales={"laptop": size}, sample=SimpleNamespace(places=lambda size: np.zeros((size, 1))))
+
+
+def raced(monkeypatch: pytest.MonkeyPatch, own: Any, ours: xr.Dataset, drawn: xr.Dataset) -> Tried:
+    monkeypatch.setattr(draws, "chosen", lambda study, root: [("A", OF_B)])
+    monkeypatch.setattr(draws, "own_machine", lambda *asked: {"tiny": ours})
+    monkeypatch.setattr(draws, "drawn", lambda *asked: [])
+    monkeypatch.setattr(draws, "machines", lambda *asked: [{"tiny": drawn}])
+    [found] = draws.tried(own, ROOT, "laptop", 1)[0]
+    return found
+
+
+def test_our_own_machine_does_not_race(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = dataset({"a": [1, 1], "b": [0.9, 0.5]}, (100, 1000))
+    found = raced(monkeypatch, study(), data, data)
+    assert found.early.tolist() == [True]
+    assert found.margins[0] == pytest.approx(np.log(0.9 * 0.98 / 1.02), abs=0.05)
+    assert found.base == pytest.approx(np.log(0.5 * 0.98 / 1.02), abs=0.05)
+    assert found.base < found.margins[0]
+
+
+def test_an_experiment_with_more_process_counts_of_its_own_ends_by_those(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = [100, 200, 500, 1000]
+    data = dataset({"a": [1] * 4, "b": [0.9, 2, 2, 2]}, counts)  # slower at three of four, which are most
+    found = raced(monkeypatch, study({"tiny": counts}), data, data)
+    assert (found.early.tolist(), found.holds.tolist(), found.base_holds) == ([False], [True], True)

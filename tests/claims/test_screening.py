@@ -44,3 +44,14 @@ def test_a_step_to_another_choice_is_a_whole_change(parameter: dict[str, Any]) -
     found, _ = effects(PLACES, PLACES[:, 0] + (np.log2(values) / 10 if "log" in parameter else values), known)
     told = {each.parameter: (each.index, each.low, each.high) for each in found}
     assert np.allclose([told[name] for name in NAMES], [[1] * 3, [0] * 3, [1] * 3, [0] * 3])
+
+
+@pytest.mark.parametrize("kind", ["range", "log"])
+@pytest.mark.parametrize("ends", [[1, 2], [1, 3], [1, 10], [2, 64]])
+def test_an_effect_is_that_of_the_change_that_a_whole_number_made(kind: str, ends: list[int]) -> None:
+    known = KNOWN | {"c": Parameter.model_validate({kind: ends})}
+    values = np.array([known["c"].value(at) for at in PLACES[:, 2].tolist()], dtype=float)
+    if kind == "log":
+        values = np.log(values)
+    found, _ = effects(PLACES, 2 * PLACES[:, 0] + 3 * values / np.ptp(values), known)
+    assert {each.parameter: round(each.index, 6) for each in found} == {"a": 2, "b": 0, "c": 3, "d": 0}

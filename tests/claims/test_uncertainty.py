@@ -23,6 +23,7 @@ from tramontane.study import expand
 from tramontane.study.experiments.expansion import ExpandedPoint
 from tramontane.study.experiments.studies import load_study, read_study
 from tramontane.study.sampling.plausible import Unstated
+from tramontane.study.sampling.sampling import in_unit_cube
 
 ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(3)
@@ -271,3 +272,25 @@ def test_parameters_that_few_draws_do_not_tell_apart_are_named() -> None:
     assert drawn_together(data | {"places": data["places"] + [[0.9, 0.9, 0.9]] * 20}) == [said], "waves are no draws"
     assert not drawn_together(data | {"claims": [{"decides": "c"}]})
     assert not drawn_together(data | {"index": "mean effect"}), "trajectories change one after the other"
+
+
+@pytest.mark.parametrize("few", [{"choice": ["a", "b", "c"], "base": "a"}, {"range": [7, 9], "base": 7}])
+def test_few_values_are_held_one_by_one(few: dict[str, Any]) -> None:
+    """Slices of equal size would mix three choices, and tell of them less than there is: two thirds in the median."""
+    known = parameters() | {"p0": Unstated.model_validate({**few, "sets": {}, "reason": "a test"})}
+    margins = np.floor(3 * PLACES[:, 0])
+    for machines in (64, 400):
+        found, chance = influence(PLACES[:machines], margins[:machines], known)
+        assert found[0].parameter == "p0"
+        first, last = ((margins[:machines] // 1 == value).mean() for value in (0, 2))
+        assert found[0].index == pytest.approx(np.median([1 - first, max(first, last), 1 - last]))
+        assert found[0].index > chance
+
+
+def test_a_range_that_decides_less_than_a_choice_does_not_stand_before_it() -> None:
+    known = parameters() | {
+        "p0": Unstated.model_validate({"choice": ["a", "b", "c"], "base": "a", "sets": {}, "reason": "a test"})
+    }
+    places = in_unit_cube("sobol", 64, 6, 1)
+    found, _ = influence(places, np.floor(3 * places[:, 0]) / 2 + 1.4 * places[:, 1], known)
+    assert [each.parameter for each in found[:2]] == ["p0", "p1"]

@@ -34,7 +34,7 @@ ONE = Options("default", members=1)
 def test_parts_tell_apart_what_an_ensemble_can_decide(write: Write, checkout: Path) -> None:
     file = write(
         {"P": 16, "cx": 4, "cy": 4, "tspan_s": "1.0e-3"},
-        {"P": 16, "cx": 4, "cy": 4, "tspan_s": "2.0e-6"},
+        {"P": 16, "cx": 4, "cy": 4, "k": 2, "tspan_s": "2.0e-6"},
         {"P": 4, "cx": 2, "cy": 2, "tspan_s": "1.0e-3"},
         {"P": 4, "cx": 2, "cy": 2, "routing": "valiant", "tspan_s": "1.0e-3"},
     )
@@ -98,7 +98,8 @@ def test_rows_of_one_setting_only_are_ordered(write: Write, checkout: Path) -> N
         {"tspan_s": "6e-3", "k": 2, "bw_GBs": "10.0", "tag": "other"},  # the same number
     )
     found = compare(file, checkout, ONE, by(lambda point: 1e-3))
-    assert [(pair.first, pair.second) for pair in found.pairs] == [(0, 4), (0, 5)]
+    assert [(pair.first, pair.second) for pair in found.pairs] == [(0, 4)]
+    assert found.rows[4].entry.theirs == 5.5e-3
 
 
 def test_members_are_compared_by_their_median(write: Write, checkout: Path) -> None:
@@ -177,7 +178,19 @@ def test_a_point_of_several_rows_runs_once(write: Write, checkout: Path) -> None
 
     found = compare(write({}, {"tag": "again"}, {"k": 2}), checkout, ONE, run)
     assert runs == [2]
-    assert len(found.rows) == 3
+    assert len(found.rows) == 2
+
+
+def test_repeated_rows_count_once_with_their_median(write: Write, checkout: Path) -> None:
+    once = write({"tspan_s": "1e-3"}, {"k": 2, "tspan_s": "2e-3"})
+    alone = compare(once, checkout, ONE, by(lambda point: 1e-3))
+    often = ({"tspan_s": time} for time in ("1e-3", "0.5e-3", "9e-3"))
+    found = compare(write(*often, {"k": 2, "tspan_s": "2e-3"}), checkout, ONE, by(lambda point: 1e-3))
+    assert presentation.as_data(found) == presentation.as_data(alone)
+    assert (found.repeats, alone.repeats) == (2, 0)
+    said = "repeated: 2 rows of a point that another row has; the median counts"
+    assert said in presentation.as_text(found)
+    assert "repeated" not in presentation.as_text(alone)
 
 
 @pytest.mark.parametrize(

@@ -171,3 +171,25 @@ def test_the_given_rows_left_out_are_predicted_as_the_committed_tables_say() -> 
     assert verdict.n == 68
     assert verdict.median_error < 0.25
     assert "crossover sizes" in judgement.as_text(found)
+
+
+def test_machines_are_not_ordered(folder: Path, tmp_path: Path) -> None:
+    """Pairs are of algorithms: that one machine is slower than another says nothing of them."""
+    rows = ["fugaku,,8,8,allreduce,ring,,64,30", "mare_nostrum,,8,8,allreduce,ring,,64,10"]
+    predicted = ["fugaku,8,8,allreduce,ring,64,10,9,11", "mare_nostrum,8,8,allreduce,ring,64,30,29,31"]
+    table(folder / "all.csv", PREDICTED, predicted)
+    found = judge(table(tmp_path / "measured.csv", HEAD, rows), folder, ROOT)
+    assert (len(found.rows), list(found.pairs)) == (2, [])
+    assert found.verdicts()["all", ""].agreement is None
+
+
+def test_repeated_measurements_count_once_with_their_median(folder: Path, measured: Path, tmp_path: Path) -> None:
+    again = [MEASURED[0].replace(",10,10", ",10,1"), MEASURED[0].replace(",10,10", ",10,90")]
+    repeated = table(tmp_path / "repeated.csv", HEAD, [*MEASURED, *again])
+    found, alone = judge(repeated, folder, ROOT), judge(measured, folder, ROOT)
+    assert judgement.as_data(found) == judgement.as_data(alone)
+    assert "repeated: 2 rows of what another row has; the median counts" in judgement.as_text(found)
+    assert "repeated" not in judgement.as_text(alone)
+    done = command(repeated, "--predictions", folder, "--json")
+    assert json.loads(done.stdout) == json.loads(command(measured, "--predictions", folder, "--json").stdout)
+    assert done.stderr == "repeated: 2 rows of what another row has; the median counts\n"

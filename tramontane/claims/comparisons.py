@@ -26,9 +26,20 @@ _FARTHEST = 10
 
 def above(upper: Band, lower: Band, by: float = 1) -> Floats:
     """Return by which log ratio `upper` is beyond `by` times `lower` at each process count; both have the same ones."""
-    ratio = upper.median / lower.median / by
-    widest = np.maximum(upper.high / upper.low, lower.high / lower.low)
+    ratio = _quotient(upper.median, lower.median) / by
+    widest = np.maximum(_quotient(upper.high, upper.low), _quotient(lower.high, lower.low))
     return np.asarray(np.fmax(log_ratio(upper.low, by * lower.high), log_ratio(ratio, widest)))
+
+
+def _quotient(first: Floats, second: Floats) -> Floats:
+    """Return first over second; times of 0, as of one process, are equal, and any other is infinitely longer."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(first == second, 1.0, first / second))
+
+
+def _above_zero(own: Band) -> Band:
+    """Return a curve where it has a logarithm: a time of 0 has no slope."""
+    return own.at(own.x[own.low > 0])
 
 
 def _ends(own: Band) -> tuple[float, float]:
@@ -82,8 +93,8 @@ def coincide(curves: Sequence[Band], near: float, span: Span, most: float) -> Ou
     outcomes, margins = [], []
     for one, other in combinations(curves, 2):
         first, second = common(one, other, span)
-        distance = np.maximum(first.median, second.median) / np.minimum(first.median, second.median) - 1
-        overlap = np.minimum(second.high / first.low, first.high / second.low) - 1
+        distance = _quotient(np.maximum(first.median, second.median), np.minimum(first.median, second.median)) - 1
+        overlap = np.minimum(_quotient(second.high, first.low), _quotient(first.high, second.low)) - 1
         places = np.fmax(near - distance, overlap)
         found = np.asarray(places >= 0)
         shared = overlapping(first, second)
@@ -102,25 +113,24 @@ def coincide(curves: Sequence[Band], near: float, span: Span, most: float) -> Ou
     )
 
 
-def apart(upper: Band, lower: Band, ratio: Range, span: Span) -> Outcome:
-    """Whether the largest ratio of two curves lies in a range."""
+def apart(upper: Band, lower: Band, ratio: Range, span: Span, *, every: bool = False) -> Outcome:
+    """Whether the largest ratio of two curves lies in a range; with `every` the smallest, too."""
     first, second = common(upper, lower, span)
-    ratios = first.median / second.median
-    place = int(ratios.argmax())
-    inside = within(float(ratios[place]), ratio, logarithmic=True)
+    ratios = _quotient(first.median, second.median)
+    ends = {"at most": int(ratios.argmax())} | ({"at least": int(ratios.argmin())} if every else {})
+    inside = min(within(float(ratios[place]), ratio, logarithmic=True) for place in ends.values())
     margin = Margin(inside, LOG_RATIO, _ends(first), inclusive=True)
-    evidence = (
-        f"{first.name} over {second.name} at most {rounded(ratios[place])} (at {count(first.x[place])} processes); "
-        f"stated {_range(ratio)}{_gaps(first, second)}"
-    )
-    low, high = first.low[place] / second.high[place], first.high[place] / second.low[place]
+    told = (f"{word} {rounded(ratios[place])} (at {count(first.x[place])} processes)" for word, place in ends.items())
+    evidence = f"{first.name} over {second.name} {' and '.join(told)}; stated {_range(ratio)}{_gaps(first, second)}"
+    low, high = _quotient(first.low, second.high), _quotient(first.high, second.low)
     edges = [edge for edge in ratio if edge is not None]
-    return Outcome(margin, evidence, int(any(low <= edge <= high for edge in edges)), 1)
+    fragile = [any(low[place] <= edge <= high[place] for edge in edges) for place in ends.values()]
+    return Outcome(margin, evidence, sum(fragile), len(fragile))
 
 
 def closing(upper: Band, lower: Band, span: Span) -> Outcome:
     """Whether the ratio of two curves comes closer to 1 from the first process count to the last."""
-    first, second = common(upper, lower, span._replace(least=2))
+    first, second = common(_above_zero(upper), _above_zero(lower), span._replace(least=2))
     ratios = np.abs(np.log(first.median / second.median))
     spread = np.log(first.high / first.low) + np.log(second.high / second.low)
     wide = (spread[0] + spread[-1]) / 2
@@ -128,18 +138,19 @@ def closing(upper: Band, lower: Band, span: Span) -> Outcome:
     evidence = (
         f"{first.name} over {second.name}: {rounded(first.median[0] / second.median[0])} at {count(first.x[0])} "
         f"processes, {rounded(first.median[-1] / second.median[-1])} at {count(first.x[-1])}{_gaps(first, second)}"
+        f"{_zeros(span, upper, lower)}"
     )
     return Outcome(margin, evidence, int(abs(ratios[0] - ratios[-1]) <= wide), 1)
 
 
 def shallower(upper: Band, lower: Band, span: Span) -> Outcome:
     """Whether a curve falls less steeply than another, from the first common process count to the last."""
-    first, second = common(upper, lower, span._replace(least=2))
+    first, second = common(_above_zero(upper), _above_zero(lower), span._replace(least=2))
     slopes = [_slope(own) for own in (first, second)]
     (own_low, own, own_high), (other_low, other, other_high) = slopes
     evidence = (
         f"time of {first.name} goes with P to the power {own:.2f}, of {second.name} to {other:.2f}, from "
-        f"{count(first.x[0])} to {count(first.x[-1])} processes{_gaps(first, second)}"
+        f"{count(first.x[0])} to {count(first.x[-1])} processes{_gaps(first, second)}{_zeros(span, upper, lower)}"
     )
     fragile = own_low <= other_high and other_low <= own_high
     return Outcome(Margin(own_low - other_high, SLOPE, _ends(first)), evidence, int(fragile), 1)
@@ -157,7 +168,7 @@ def _slope(own: Band) -> tuple[float, float, float]:
 
 def jump(curve: Band, by: float, span: Span) -> Outcome:
     """Whether a curve rises by a factor from one process count to another further up within a range."""
-    own = part(curve, span._replace(least=2))
+    own = part(_above_zero(curve), span._replace(least=2))
     rises = [(own.median[j] / own.median[i], i, j) for i in range(own.x.size - 1) for j in range(i + 1, own.x.size)]
     ratio, i, j = max(rises)
     start, end = own.at(own.x[i : i + 1]), own.at(own.x[j : j + 1])
@@ -165,7 +176,7 @@ def jump(curve: Band, by: float, span: Span) -> Outcome:
     evidence = (
         f"{own.name} rises most from {low} at {count(own.x[i])} to {high} at "
         f"{count(own.x[j])} processes, a factor of {rounded(ratio)} (stated: abruptly, read as {rounded(by)} or more)"
-        f"{_gaps(own)}"
+        f"{_gaps(own)}{_zeros(span, curve)}"
     )
     margin = Margin(float(above(end, start, by)[0]), LOG_RATIO, _ends(own))
     return Outcome(margin, evidence, int(overlapping(start, end)[0]), 1)
@@ -173,7 +184,7 @@ def jump(curve: Band, by: float, span: Span) -> Outcome:
 
 def meets(rising: Band, falling: Band, at: float, factor: float, span: Span) -> Outcome:
     """Whether two curves meet within a factor of a process count, in the data or where their last decade points to."""
-    first, second = common(rising, falling, span._replace(least=2))
+    first, second = common(_above_zero(rising), _above_zero(falling), span._replace(least=2))
     ratio = np.log(first.median / second.median)
     low, high = first.low / second.high, first.high / second.low
     signs = [index for index, (left, right) in enumerate(pairwise(ratio)) if left < 0 <= right]
@@ -197,7 +208,7 @@ def meets(rising: Band, falling: Band, at: float, factor: float, span: Span) -> 
             raise Lacking(f"{near} (there: up to {count(first.x[-1])})", (first.name, second.name), near)
     evidence = (
         f"{how} at {rounded(place)} processes; {first.name} over {second.name} is {rounded(np.exp(ratio[-1]))} at "
-        f"{count(first.x[-1])}{_gaps(first, second)}"
+        f"{count(first.x[-1])}{_gaps(first, second)}{_zeros(span, rising, falling)}"
     )
     fragile = int(low[-1] <= 1 <= high[-1])
     inside = within(place, (at / factor, at * factor), logarithmic=True)
@@ -239,7 +250,8 @@ def printed(
         places = Span(lacking[0], lacking[-1])
         raise Lacking(f"{curve.name} at {', '.join(map(count, lacking))} processes", (curve.name,), places)
     own = curve.at(np.array(sorted(wanted)))
-    off = own.median / np.array([wanted[x] for x in own.x.tolist()]) - 1
+    stated = np.array([wanted[x] for x in own.x.tolist()])
+    off = own.median / stated - 1
     margin = Margin(near - float(np.abs(off).max()), SHARE, _ends(own), inclusive=True)
     told = _beside(own, wanted)
     for name, band, times in [("", curve, fitted), *((f"{band.name}: ", band, times) for band, times in others)]:
@@ -247,7 +259,7 @@ def printed(
         if known:
             told += f"; fitted to {name}{_beside(band.at(np.array(sorted(known))), known)}"
     evidence = f"{own.name}: {told}; stated within {percent(near)}"
-    fragile = np.abs(np.array([own.low, own.high]) / (own.median / (1 + off)) - 1) > near
+    fragile = np.abs(np.array([own.low, own.high]) / stated - 1) > near
     return Outcome(margin, evidence, int((fragile.any(axis=0) & (np.abs(off) <= near)).sum()), off.size)
 
 
@@ -278,7 +290,7 @@ def optimum(curve: Band, statistic: str, value: Range, span: Span) -> Outcome:
 
 
 def _ratios(first: Band, second: Band) -> str:
-    ratios = first.median / second.median
+    ratios = _quotient(first.median, second.median)
     ends = f"{count(first.x[0])} to {count(first.x[-1])}" if first.x.size > 1 else count(first.x[0])
     if first.x.size == 1:
         return f"{rounded(ratios[0])} at {ends} processes"
@@ -312,3 +324,9 @@ def _gaps(*curves: Band) -> str:
     """Return how many process counts of the experiment lack a result."""
     lacking = sorted({place for own in curves for place in own.lacking})
     return f"; without a result at {plural(len(lacking), 'process count')}" if lacking else ""
+
+
+def _zeros(span: Span, *curves: Band) -> str:
+    """Return at how many process counts that are meant a time of 0 was left out."""
+    zero = {place for own in curves for place in own.inside(span).x[own.inside(span).low == 0].tolist()}
+    return f"; left out for a time of 0 at {plural(len(zero), 'process count')}" if zero else ""

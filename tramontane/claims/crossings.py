@@ -2,48 +2,67 @@
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from tramontane.errors import InputError
 from tramontane.results import datasets
 from tramontane.results.revisions import MEMBER, newest_members
+from tramontane.support.formatting import rounded
 from tramontane.support.layout import Layout
 
 SERIES = "series"
+
+Floats = NDArray[np.float64]
 
 
 def crossings(root: Path, scale: str, experiment: str) -> str:
     """Return for each pair of series, and whatever else is varied, where one becomes faster than the other.
 
     A place is that of the medians, interpolated in the logarithms of time and of the axis. Its band has the places of
-    all pairs of members. Where curves do not meet, the table says by how much the one is slower at both ends.
+    all pairs of members that have run on both sides of it. Where curves do not meet, the table says by how much the one
+    is slower at both ends.
 
     Raises
     ------
     InputError
-        If there is no dataset of that experiment, or it has no series.
+        If there is no dataset of that experiment, it has no times or no series, or its axis has no logarithm.
     """
     file = Layout(root, scale).dataset(experiment)
     if not file.exists():
         known = ", ".join(sorted(path.stem for path in file.parent.glob("*.nc"))) or "nothing yet"
         raise InputError("crossings", "", experiment, known, problem=f"no results of '{experiment}' at scale {scale}")
     dataset = datasets.read(file)
-    along = json.loads(dataset.attrs["figure_json"])["x"]
+    along = json.loads(dataset.attrs["figure_json"]).get("x")
+    _known(dataset, along, experiment)
     time = newest_members(dataset[["time_s", *({"model_revision"} & set(dataset))]])["time_s"]
-    if SERIES not in time.dims:
-        raise InputError("crossings", "", experiment, "an experiment with series", problem="no series")
     if MEMBER not in time.dims:
         time = time.expand_dims(MEMBER)
+    time = time.where(time > 0).sortby(along)  # a time of 0 has no logarithm
     others = [str(dim) for dim in time.dims if dim not in (along, MEMBER, SERIES)]
     head = [*others, "first", "second", "second is slower from", "second over first"]
     lines = [head, ["---"] * len(head)]
     for place, own in _places(time, others):
         lines += [[*place, *row] for row in _rows(own.transpose(SERIES, MEMBER, along), along)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def _known(dataset: xr.Dataset, along: str | None, experiment: str) -> None:
+    """Raise InputError unless there are times of series along an axis that has a logarithm."""
+    if SERIES not in dataset["time_s"].dims:
+        raise InputError("crossings", "", experiment, "an experiment with series", problem="no series")
+    if along not in dataset["time_s"].dims:
+        problem = f"the figure of '{experiment}' has no axis x along which times were taken"
+        raise InputError("crossings", "", experiment, "an experiment whose figure has one", problem=problem)
+    values = dataset[along].values
+    if values.dtype.kind not in "fiu" or not (values > 0).all():
+        found = f"found {', '.join(map(str, values.tolist()[:3]))} along {along}"
+        raise InputError("crossings", "", experiment, "an axis x of numbers above zero", problem=found)
 
 
 def _places(time: xr.DataArray, others: list[str]) -> Iterator[tuple[list[str], xr.DataArray]]:
@@ -57,36 +76,51 @@ def _rows(time: xr.DataArray, along: str) -> Iterator[list[str]]:
         pair = pair.isel({along: np.flatnonzero(pair.notnull().any(MEMBER).all(SERIES))})
         if pair.sizes[along] < 2:
             continue
-        x = np.log(pair[along].values.astype(float))
+        x = pair[along].values.astype(float)
         one, two = np.log(pair.values)
         ratio = np.nanmedian(two, axis=0) - np.nanmedian(one, axis=0)
-        ends = f"{np.exp(ratio[0]):.3g} at {_number(pair[along].values[0])}, {np.exp(ratio[-1]):.3g} at "
-        ends += _number(pair[along].values[-1])
-        of_members = (b - a for a, b in itertools.product(one, two))
-        places = [place for each in of_members for place in _zeros(x[np.isfinite(each)], each[np.isfinite(each)])]
-        yield [str(first), str(second), _said(_zeros(x, ratio), places, ratio), ends]
+        ends = f"{np.exp(ratio[0]):.3g} at {rounded(x[0])}, {np.exp(ratio[-1]):.3g} at {rounded(x[-1])}"
+        of_members = [b - a for a, b in itertools.product(one, two)]
+        words = [_said(turn, x, of_members) for turn in _turns(x, ratio)]
+        yield [str(first), str(second), ", ".join(words) or ("always" if ratio[0] > 0 else "never"), ends]
 
 
-def _zeros(x: np.ndarray, ratio: np.ndarray) -> list[float]:
-    """Return where straight lines between points are zero, with the sign of the side to which they rise."""
-    found = []
-    for at, (before, after) in enumerate(itertools.pairwise(ratio)):
-        if (before < 0) != (after < 0):
-            place = float(np.exp(x[at] - before * (x[at + 1] - x[at]) / (after - before)))
-            found.append(place if after > before else -place)
+class _Turn(NamedTuple):
+    """Where a line of log ratios changes its sign.
+
+    Attributes
+    ----------
+    place : float
+        Where a straight line between two points is zero.
+    upwards : bool
+        Whether the ratio rises.
+    after : int
+        The second of these points.
+    """
+
+    place: float
+    upwards: bool
+    after: int
+
+
+def _turns(x: Floats, ratio: Floats) -> list[_Turn]:
+    """Return where the second becomes slower, and where it no longer is; where both are level it stays what it was."""
+    found, slower = [], bool(ratio[0] > 0)
+    for after in range(1, ratio.size):
+        if ratio[after] < 0 if slower else ratio[after] > 0:
+            slower = not slower
+            begin, end = ratio[after - 1 : after + 1]
+            step = np.log(x[after] / x[after - 1])
+            found.append(_Turn(float(x[after - 1] * np.exp(-begin / (end - begin) * step)), slower, after))
     return found
 
 
-def _said(places: list[float], of_members: list[float], ratio: np.ndarray) -> str:
-    if not places:
-        return "always" if ratio[0] > 0 else "never"
-    words = []
-    for place in places:
-        near = [abs(each) for each in of_members if (each > 0) == (place > 0)]
-        band = f" ({_number(min(near))} to {_number(max(near))})" if near else ""
-        words.append(f"{_number(abs(place))}{band}" + ("" if place > 0 else " downwards"))
-    return ", ".join(words)
-
-
-def _number(value: float) -> str:
-    return f"{float(f'{value:.3g}'):,.0f}"
+def _said(turn: _Turn, x: Floats, of_members: Sequence[Floats]) -> str:
+    """Return a place with its band: where all pairs of members turn that have run on both sides of it."""
+    both = [own for own in of_members if np.isfinite(own[turn.after - 1 : turn.after + 1]).all()]
+    lines = [(x[np.isfinite(own)], own[np.isfinite(own)]) for own in both]
+    near = [each.place for line in lines for each in _turns(*line) if each.upwards == turn.upwards]
+    # Members of one side alone move the medians, and so the place: their own places may lie beside it.
+    near.append(turn.place)
+    band = f"{rounded(min(near))} to {rounded(max(near))}" if len(both) > 1 else "one run"
+    return f"{rounded(turn.place)} ({band})" + ("" if turn.upwards else " downwards")

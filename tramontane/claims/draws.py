@@ -24,7 +24,7 @@ from tramontane.study import Expansion, expand
 from tramontane.study.experiments.claims import Claim, Judgement, load_judgement
 from tramontane.study.experiments.expansion import ExpandedPoint
 from tramontane.study.experiments.experiments import DRAW
-from tramontane.study.experiments.studies import Study
+from tramontane.study.experiments.studies import Size, Study
 from tramontane.support.files import dump, write_if_changed
 from tramontane.support.formatting import roughly
 from tramontane.support.layout import Layout
@@ -226,9 +226,14 @@ def _ended(study: Study, root: Path, scale: str, machine: Mapping[str, xr.Datase
     found = {
         name: racing.ended(claim, campaign, judgement)
         for name, claim in chosen(study, root)
-        if racing.may_end_early(claim, len(wanted.processes), judgement)
+        if all(racing.may_end_early(claim, counts, judgement) for counts in _counts(claim, wanted))
     }
     return {name: end for name, end in found.items() if end is not None}
+
+
+def _counts(claim: Claim, wanted: Size) -> list[int]:
+    """Return at how many process counts each experiment of a statement is run."""
+    return [len(wanted.processes_of.get(name, wanted.processes)) for name in sorted(claim.own_experiments)]
 
 
 def _open(study: Study, root: Path, scale: str, machine: Mapping[str, xr.Dataset]) -> set[str]:
@@ -248,17 +253,17 @@ def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried],
     """
     judgement = judgement_at(study, root, scale)
     found_on = [own_machine(study, root, scale), *machines(drawn(study, root, scale, size), root, size)]
-    ends = [_ended(study, root, scale, each) for each in found_on]
+    # Our own machine has all points, and tells which checks can be decided: it does not race.
+    ends = [{}, *(_ended(study, root, scale, each) for each in found_on[1:])]
     campaigns = [Drawn(root, scale, each) for each in found_on]
     counts = study.scales[scale].processes
     found = []
     for name, claim in chosen(study, root):
         at = _at(claim, counts[-1]) if counts else claim
         early = np.array([name in each for each in ends])
-        # Our own machine has all points, and tells which checks can be decided.
         rows = [
             [] if end else [each for each in outcomes(at, one, judgement) if each.margin is not None]
-            for one, end in zip(campaigns, [False, *early[1:]], strict=True)
+            for one, end in zip(campaigns, early, strict=True)
         ]
         margins = np.array([_margin([each.margin.value for each in row if each.margin]) for row in rows])
         most = max(rows, key=len)

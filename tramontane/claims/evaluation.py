@@ -9,7 +9,9 @@ import contextlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 import xarray as xr
 
@@ -122,33 +124,40 @@ class Campaign:
                 found += [own for own in map(tuple, json.loads(text)) if own not in found]
         return found
 
-    def command(self, experiments: Sequence[str], spans: Sequence[Span], grid: str | None) -> str:
+    def command(self, experiments: Sequence[str], needed: Sequence["_Needed"], grid: str | None) -> str:
         """Return what would run the points that lack: at this scale or the next one that has them; empty if none has.
 
         Parameters
         ----------
         experiments : sequence of str
             Experiments whose points are needed.
-        spans : sequence of Span
-            Process counts that lack.
+        needed : sequence of _Needed
+            What of them lacks.
         grid : str, optional
             Grid that is needed.
         """
         for scale in SCALES[SCALES.index(self.scale) :]:
-            if any(self._offers(experiment, scale, spans, grid) for experiment in experiments):
+            there = scale == self.scale and all(map(self._complete, experiments))
+            if not there and all(self._offers(own, scale, grid) for own in needed):
                 return f"tramontane reproduce --scale {scale} --experiments '{' '.join(experiments)}'"
         return ""
 
-    def _offers(self, experiment: str, scale: str, spans: Sequence[Span], grid: str | None) -> bool:
-        """Return whether an experiment would have at a scale what is not there yet."""
-        path = self.root / EXPERIMENTS / f"{experiment}.yaml"
+    def _offers(self, needed: "_Needed", scale: str, grid: str | None) -> bool:
+        """Return whether an experiment has at a scale the coordinates and the process counts that are needed."""
+        path = self.root / EXPERIMENTS / f"{needed.experiment}.yaml"
         if not path.exists():
             return False
         loaded = load_experiment(path)
         if scale not in loaded.scales or (grid is not None and grid not in map(str, loaded.scales[scale].values())):
             return False
-        ranks = [float(value) for value in swept(loaded, scale).get(RANKS, [])]
-        return (scale != self.scale or not self._complete(experiment)) and all(span.suffices(ranks) for span in spans)
+        dims = swept(loaded, scale)
+        known = all(
+            any(fnmatchcase(str(value), pattern) for value in dims[dim])
+            for dim, pattern in needed.select.items()
+            if dim in dims  # others come with the results, such as steps
+        )
+        enough = needed.span is None or RANKS not in dims or needed.span.suffices(map(float, dims[RANKS]))
+        return known and enough
 
     def _complete(self, experiment: str) -> bool:
         """Return whether an experiment has a result of every point at this scale."""
@@ -158,6 +167,24 @@ class Campaign:
             return False
 
 
+class _Needed(NamedTuple):
+    """A curve that a check needs and has not, or not far enough.
+
+    Attributes
+    ----------
+    experiment : str
+        Where it would be.
+    select : mapping
+        Coordinates or patterns of them, by dimension.
+    span : Span, optional
+        Process counts that would do.
+    """
+
+    experiment: str
+    select: Mapping[str, str]
+    span: Span | None
+
+
 def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement: Judgement, *, begun: bool) -> Verdict:
     """Return what became of one statement."""
     command = ""
@@ -165,7 +192,6 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
     revisions: tuple[int, ...] = ()
     older = ""
     margin: Margin | None = None
-    spans: list[Span] = []
     if not begun:
         verdict = NOT_EVALUATED
         command = f"tramontane reproduce --scale {campaign.scale}"
@@ -175,7 +201,7 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
     elif claim.lacks is not None:
         verdict, evidence = NOT_EVALUATED, f"lacks {claim.lacks}"
     else:
-        found = [_under(choice, values, claim, campaign, judgement, spans) for choice, values in claim.ways]
+        found = [_under(choice, values, claim, campaign, judgement) for choice, values in claim.ways]
         verdict, evidence = found[0].verdict, found[0].evidence
         revisions, older, margin = found[0].revisions, found[0].older, found[0].margin
         if len(found) > 1:
@@ -183,7 +209,7 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
             evidence = _under_all(found)
     experiments = tuple(sorted({name for _, values in claim.ways for name in claim.experiments(values)}))
     if begun and verdict == NOT_EVALUATED and experiments:
-        command = campaign.command(experiments, spans, claim.grid)
+        command = campaign.command(experiments, _needed(claim, campaign, judgement), claim.grid)
     if begun and experiments:
         grids = ", ".join(" x ".join(map(str, own)) for own in campaign.grids(experiments))
         evidence = f"scale {campaign.scale}{f', grid {grids}' if grids else ''}: {evidence}"
@@ -212,6 +238,20 @@ def outcomes(claim: Claim, campaign: Campaign, judgement: Judgement) -> list[Out
     return [_outcome(check, source) for check in claim.checks]
 
 
+def _needed(claim: Claim, campaign: Campaign, judgement: Judgement) -> list[_Needed]:
+    """Return the curves of all checks that the project's own choice can't decide."""
+    values = claim.ways[0][1]
+    source = _Source(claim, values, campaign, judgement)
+    found = []
+    for check in claim.checks:
+        outcome = _outcome(check, source)
+        if outcome.holds is None:
+            span = outcome.span or (_span(source, check.between) if hasattr(check, "between") else None)
+            places = [claim.place(name, values) for _, name in check.called()]
+            found += [_Needed(experiment, select, span) for experiment, select in places if experiment is not None]
+    return found
+
+
 def _under_all(found: Sequence[ChoiceVerdict]) -> str:
     """Return the evidence under all choices; in short where none could be evaluated."""
     if all(item.verdict == NOT_EVALUATED for item in found):
@@ -225,14 +265,12 @@ def _under(
     claim: Claim,
     campaign: Campaign,
     judgement: Judgement,
-    spans: list[Span],
 ) -> ChoiceVerdict:
-    """Return what becomes of a statement under one choice, and add to `spans` the process counts that lack."""
+    """Return what becomes of a statement under one choice."""
     source = _Source(claim, values, campaign, judgement)
     outcomes = [_outcome(check, source) for check in claim.checks]
     false = [outcome for outcome in outcomes if outcome.holds is False]
     lacking = [outcome for outcome in outcomes if outcome.holds is None]
-    spans += [outcome.span for outcome in lacking if outcome.span is not None]
     verdict = NOT_REPRODUCED if false else NOT_EVALUATED if lacking else REPRODUCED
     # What decides comes first: the checks that fail, then those that lack points.
     texts = [
@@ -378,7 +416,9 @@ _CHECKS: Mapping[type[Check], Callable[..., Outcome]] = {
         _span(s, c.between),
         _most(s),
     ),
-    claims.Apart: lambda c, s: comparisons.apart(s.band(c.of), s.band(c.than), c.ratio, _span(s, c.between)),
+    claims.Apart: lambda c, s: comparisons.apart(
+        s.band(c.of), s.band(c.than), c.ratio, _span(s, c.between), every=c.every
+    ),
     claims.Meets: lambda c, s: comparisons.meets(s.band(c.of), s.band(c.than), c.at, c.within, _span(s)),
     claims.Jump: lambda c, s: comparisons.jump(s.band(c.of), c.by, _span(s, c.between)),
     claims.Closing: lambda c, s: comparisons.closing(s.band(c.of), s.band(c.than), _span(s, c.between)),

@@ -25,7 +25,8 @@ def effects(
 ) -> tuple[tuple[Influence, ...], float]:
     """Return the mean absolute effect of each parameter on a margin, the largest first; chance is not known (0).
 
-    An effect is what a margin changes by over the whole range, as far as a step tells; of a choice, with another one.
+    An effect is what a margin changes by over the whole range, as far as a step tells: divided by the part of the range
+    that the step has changed, where values are few not the same as a step in the unit cube; of a choice, with another.
     Machines that lack a margin take their trajectory with them.
 
     Parameters
@@ -45,11 +46,12 @@ def effects(
     number = len(parameters)
     problem: dict[str, Any] = {"num_vars": number, "names": list(parameters), "bounds": [[0.0, 1.0]] * number}
     kept = rows.ravel()
-    found = morris.analyze(problem, places[kept], margins[kept], conf_level=LEVEL, seed=1)
-    # SALib divides by the step; but a step takes another choice, which is a whole change.
-    step = float(np.abs(np.diff(places[rows[0]], axis=0)).max())
-    scale = [step if each.choice is not None else 1.0 for each in parameters.values()]
-    means, widths = (np.asarray(found[key], dtype=float) * scale for key in ("mu_star", "mu_star_conf"))
+    step = float(np.abs(np.diff(places[rows], axis=1)).max())
+    changes = _changes(places[rows], list(parameters.values()))
+    # SALib divides by the step, so a margin's change is given as if the step had been that part of the range.
+    given = np.cumsum(np.diff(margins[rows], axis=1, prepend=0) * np.insert(step / changes, 0, 1, axis=1), axis=1)
+    found = morris.analyze(problem, places[kept], given.ravel(), conf_level=LEVEL, seed=1)
+    means, widths = (np.asarray(found[key], dtype=float) for key in ("mu_star", "mu_star_conf"))
     made = [
         Influence(name, float(mean), float(max(mean - width, 0.0)), float(mean + width))
         for name, mean, width in zip(parameters, means, widths, strict=True)
@@ -61,6 +63,33 @@ def without_influence(found: Sequence[Sequence[Influence]], names: Sequence[str]
     """Return the parameters whose mean effect on every statement is below `LEAST` of the largest one on it."""
     mattering = {own.parameter for each in found for own in each if own.index >= LEAST * each[0].index}
     return [name for name in names if name not in mattering] if any(found) else []
+
+
+def _changes(places: Floats, parameters: Sequence[Parameter]) -> Floats:
+    """Return which part of a range each step of each trajectory changes; all of it where it takes another choice.
+
+    Parameters
+    ----------
+    places : array
+        Where the machines lie, of shape (trajectories, steps + 1, parameters).
+    parameters : sequence of Parameter
+        What each column is of.
+    """
+    parts = np.stack([_parts(places[..., column], each) for column, each in enumerate(parameters)], axis=-1)
+    changes = np.minimum(np.abs(np.diff(parts, axis=1)), 1).max(axis=-1)
+    return np.where(changes > 0, changes, 1.0)  # of nothing changed there is no effect, whatever it is divided by
+
+
+def _parts(places: Floats, parameter: Parameter) -> Floats:
+    """Return where in a range of 0 to 1 what is drawn lies; choices are 0, 1, 2 and so on."""
+    values = [parameter.value(at) for at in (0.0, 1.0, *places.ravel().tolist())]
+    if parameter.choice is not None:
+        return np.array([parameter.choice.index(value) for value in values[2:]], dtype=float).reshape(places.shape)
+    if not all(isinstance(value, int) for value in values):
+        return places
+    numbers = np.log(values) if parameter.log is not None else np.array(values, dtype=float)
+    low, high = numbers[:2]
+    return np.asarray((numbers[2:] - low) / (high - low)).reshape(places.shape)
 
 
 def _whole(places: Floats) -> NDArray[np.int_]:

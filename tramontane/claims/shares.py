@@ -15,6 +15,7 @@ from tramontane.claims.matching import from_base
 from tramontane.study.sampling.sampling import Parameter
 
 Floats = NDArray[np.float64]
+Wholes = NDArray[np.int_]
 
 LEVEL = 0.95
 PAWN = "PAWN index"
@@ -25,6 +26,8 @@ ORDERS = 100
 """Random orders of the margins that tell what chance gives."""
 _FEWEST = 20
 """Machines from which on an index says anything."""
+_FEW = 8
+"""Values of a parameter that are held one by one; the range of more is cut in slices."""
 
 
 @dataclass(frozen=True)
@@ -145,37 +148,63 @@ def influence(
     if margins.size < _FEWEST or np.ptp(margins) == 0:
         return (), math.inf
     rng = np.random.default_rng(1)
-    index = _pawn(places, margins)
-    again = [_pawn(places[rows], margins[rows]) for rows in rng.integers(0, margins.size, (RESAMPLES, margins.size))]
+    values = _values(places, parameters)
+    index = _pawn(places, values, margins)
+    samples = rng.integers(0, margins.size, (RESAMPLES, margins.size))
+    again = [_pawn(places[rows], values[rows], margins[rows]) for rows in samples]
     low, high = np.nanpercentile(np.array(again), [2.5, 97.5], axis=0)
     found = [Influence(name, *map(float, row)) for name, row in zip(parameters, np.c_[index, low, high], strict=True)]
-    return tuple(sorted(found, key=lambda each: -each.index)), _chance(places.tobytes(), places.shape)
+    chance = _chance(places.tobytes(), values.tobytes(), places.shape)
+    return tuple(sorted(found, key=lambda each: -each.index)), chance
+
+
+def _values(places: Floats, parameters: Mapping[str, Parameter]) -> Wholes:
+    """Return which of its values each parameter has on each machine, by number; -1 for all of one that has many."""
+    numbers = np.full(places.shape, -1)
+    for column, each in enumerate(parameters.values()):
+        own = [str(each.value(at)) for at in places[:, column].tolist()]
+        known = sorted(set(own))
+        if each.choice is not None or len(known) <= _FEW:
+            numbers[:, column] = [known.index(value) for value in own]
+    return numbers
 
 
 @cache
-def _chance(places: bytes, shape: tuple[int, int]) -> float:
+def _chance(places: bytes, values: bytes, shape: tuple[int, int]) -> float:
     """Return what the largest index stays below in 95 % of random orders of the machines' margins.
 
     The index knows the margins by their order alone, so that this is the same for all statements.
     """
-    at = np.frombuffer(places).reshape(shape)
+    at, numbers = np.frombuffer(places).reshape(shape), np.frombuffer(values, dtype=int).reshape(shape)
     rng = np.random.default_rng(2)
-    largest = [np.nanmax(_pawn(at, rng.permutation(shape[0]).astype(float))) for _ in range(ORDERS)]
+    largest = [np.nanmax(_pawn(at, numbers, rng.permutation(shape[0]).astype(float))) for _ in range(ORDERS)]
     return float(np.quantile(largest, LEVEL))
 
 
-def _pawn(places: Floats, margins: Floats) -> Floats:
-    """Return PAWN's index of each column."""
-    from SALib.analyze import pawn  # noqa: PLC0415 - slow to import
+def _pawn(places: Floats, values: Wholes, margins: Floats) -> Floats:
+    """Return PAWN's index of each column: held at each of its few values, or in slices of its range.
 
-    number = places.shape[1]
-    problem: dict[str, Any] = {
-        "num_vars": number,
-        "names": [str(each) for each in range(number)],
-        "bounds": [[0.0, 1.0]] * number,
-    }
-    with np.errstate(all="ignore"):
-        return np.asarray(pawn.analyze(problem, places, margins, S=4 if margins.size < 100 else 8)["median"])
+    Slices of equal size would mix neighbouring choices, and tell of a choice among three less than there is.
+    """
+    from SALib.analyze import pawn  # noqa: PLC0415 - slow to import
+    from scipy.stats import ks_2samp  # noqa: PLC0415
+
+    index = np.empty(places.shape[1])
+    ranges = np.flatnonzero(values[0] < 0)
+    if ranges.size:
+        problem: dict[str, Any] = {
+            "num_vars": ranges.size,
+            "names": list(map(str, ranges)),
+            "bounds": [[0.0, 1.0]] * ranges.size,
+        }
+        with np.errstate(all="ignore"):
+            found = pawn.analyze(problem, places[:, ranges], margins, S=4 if margins.size < 100 else 8)
+        index[ranges] = found["median"]
+    for column in np.flatnonzero(values[0] >= 0):
+        own = values[:, column]
+        apart = [ks_2samp(margins[own == value], margins, method="asymp").statistic for value in np.unique(own)]
+        index[column] = np.median(apart)
+    return index
 
 
 def nearest_turn(own: Tried, places: Floats, parameters: Mapping[str, Parameter]) -> int | None:

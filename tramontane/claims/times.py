@@ -25,7 +25,7 @@ def times(root: Path, scale: str, experiment: str) -> str:
     Raises
     ------
     InputError
-        If there is no dataset of that experiment.
+        If there is no dataset of that experiment, or its figure has no axis of times.
     """
     file = Layout(root, scale).dataset(experiment)
     if not file.exists():
@@ -34,17 +34,20 @@ def times(root: Path, scale: str, experiment: str) -> str:
         raise InputError("times", "", experiment, known, problem=problem)
     dataset = datasets.read(file)
     figure = json.loads(dataset.attrs["figure_json"])
-    along, is_slowdown = figure["x"], figure.get("y") == _SLOWDOWN
-    shown = _SLOWDOWN if is_slowdown else "time_s"
+    shown = _SLOWDOWN if figure.get("y") == _SLOWDOWN else "time_s"
+    along = figure.get("x")
+    if along not in dataset[shown].dims:
+        problem = f"the figure of '{experiment}' has no axis x along which times were taken"
+        raise InputError("times", "", experiment, "an experiment whose figure has one", problem=problem)
     found = newest_members(dataset[[shown, *({REVISION} & set(dataset))]])
-    now, time = newest(found), found[shown] * (1 if is_slowdown else _MILLI)
+    now, time = newest(found), found[shown] * (1 if shown == _SLOWDOWN else _MILLI)
     revision = found[REVISION].where(time.notnull()) if REVISION in found else xr.full_like(time, np.nan)
     both = xr.Dataset({"time": time, "revision": revision})
     if MEMBER in both.dims:
         both = both.median(MEMBER)  # all that are left at a place are of one revision
     both = both.dropna(along, how="all", subset=["time"])
     lines = [str(dim) for dim in both["time"].dims if dim != along]
-    both = both.stack(row=lines).dropna("row", how="all", subset=["time"]) if lines else both.expand_dims(row=[()])
+    both = both.stack(row=lines).dropna("row", how="all", subset=["time"]) if lines else both.expand_dims("row")
     both = both.transpose("row", along)
     head = [*lines, *(coordinate(value) for value in both[along].values.tolist())]
     names = both["row"].values.tolist() if lines else [()]

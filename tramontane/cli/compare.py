@@ -80,6 +80,8 @@ def _judge(file: Path, folder: Path, as_json: bool, dataset: Path | None) -> Non
 
     found = judge(file, folder, find_root())
     print(json.dumps(judgement.as_data(found)) if as_json else judgement.as_text(found))
+    for sentence in judgement.repeated(found) if as_json else []:
+        print(sentence, file=sys.stderr)
     if dataset is not None:
         from tramontane.results.datasets import write
 

@@ -48,7 +48,12 @@ def as_text(found: Judgement) -> str:
         "predicted, not measured": found.unmeasured,
     }
     lines = [f"  {reason}: {plural(number, 'row')}" for reason, number in missing.items() if number]
-    return "\n\n".join([*parts, *(["not judged\n" + "\n".join(lines)] if lines else [])])
+    return "\n\n".join([*parts, *repeated(found), *(["not judged\n" + "\n".join(lines)] if lines else [])])
+
+
+def repeated(found: Judgement) -> list[str]:
+    """Return in a sentence how many rows repeat others; nothing where none does."""
+    return [f"repeated: {plural(found.repeats, 'row')} of what another row has; the median counts"][: found.repeats]
 
 
 def _crossovers(found: Judgement) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from tramontane.comparison.execution import PointOutcome
 from tramontane.comparison.networks import Network, read_networks
@@ -84,9 +85,9 @@ class Compared:
     Attributes
     ----------
     row : Row
-        The measurement.
+        The measurement, of several of a point the first.
     ours, theirs : tuple of float
-        Times of the members [s]; `theirs` has one where the row itself is compared with.
+        Times of the members [s]; `theirs` has those of the rows of this point where they are compared with.
     group : Group
         Where its ratio is counted.
     entry : Entry
@@ -137,6 +138,8 @@ class Comparison:
         Rows whose points did not come to their end.
     pairs : list of Ordering
         Orderings among `rows`, by position.
+    repeats : int
+        Rows of a point that an earlier row has: it counts once, with the median of their times.
     """
 
     source: Path
@@ -145,6 +148,7 @@ class Comparison:
     skipped: Sequence[LeftOut]
     failed: Sequence[LeftOut]
     pairs: Sequence[Ordering]
+    repeats: int = 0
 
     @property
     def summary(self) -> Summary:
@@ -197,35 +201,46 @@ def compare(file: Path, root: Path, options: Options, run: Runner) -> Comparison
         If the file or a row of it can't be read, or none of its rows can be compared.
     """
     networks = read_networks(root)
-    wanted: list[tuple[Row, list[Point], list[Point]]] = []
+    wanted: dict[tuple[str, ...], _Wanted] = {}
     skipped = []
     for row in read_rows(file):
         try:
             ours = options.ensemble(make_point(row, networks, options.model), options.model)
-            row.seconds("tspan_s")  # before anything runs: a mistake there must not show an hour later
+            time = row.seconds("tspan_s")  # before anything runs: a mistake there must not show an hour later
             theirs: list[Point] = []
             if options.against == "ensemble":
                 theirs = options.ensemble(make_point(row, networks, COMPATIBLE), COMPATIBLE)
         except CannotRunError as reason:
             skipped.append(LeftOut(row, str(reason)))
             continue
-        wanted.append((row, ours, theirs))
+        first = _Wanted(row, ours, theirs, [])
+        wanted.setdefault(tuple(point.id for point in (*ours, *theirs)), first).times.append(time)
     if skipped and not wanted:
         key, more = f"line {skipped[0].row.line}", len(skipped) - 1
         raise InputError(file, key, None, "a point that the simulator has", problem=skipped[0].reason, more=more)
-    outcomes = run({point.id: point for _, ours, theirs in wanted for point in (*ours, *theirs)})
+    outcomes = run({point.id: point for own in wanted.values() for point in (*own.ours, *own.theirs)})
     rows, failed = [], []
-    for row, ours, theirs in wanted:
+    for row, ours, theirs, measured in wanted.values():
         ended = [outcomes[point.id] for point in (*ours, *theirs)]
         errors = [outcome.error for outcome in ended if outcome.time_s is None]
         if errors:
             failed.append(LeftOut(row, errors[0]))
             continue
         times = tuple(outcome.time_s or 0.0 for outcome in ended)
-        reference = times[len(ours) :] or (row.seconds("tspan_s"),)
+        reference = times[len(ours) :] or tuple(measured)
         rows.append(_compared(row, networks[row["topo"]], times[: len(ours)], reference))
     pairs = orderings([row.entry for row in rows])
-    return Comparison(file, options, rows, skipped, failed, pairs)
+    repeats = sum(len(own.times) - 1 for own in wanted.values())
+    return Comparison(file, options, rows, skipped, failed, pairs, repeats)
+
+
+class _Wanted(NamedTuple):
+    """A point with its first row, the points of both ensembles, and the times of all its rows [s]."""
+
+    row: Row
+    ours: list[Point]
+    theirs: list[Point]
+    times: list[float]
 
 
 def _compared(row: Row, network: Network, ours: tuple[float, ...], theirs: tuple[float, ...]) -> Compared:

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -89,6 +89,8 @@ class Judgement:
         Rows of an algorithm that nobody knows, and of one that is not the library's own.
     unmeasured : int
         Predicted rows that were not measured.
+    repeats : int
+        Rows of what an earlier row has on its date: they count once, with the median of their times.
     """
 
     source: Path
@@ -100,6 +102,7 @@ class Judgement:
     unknown: int
     others: int
     unmeasured: int
+    repeats: int
 
     def verdicts(self) -> dict[tuple[str, str], Verdict]:
         """Return a verdict for each machine and operation, and one for all under ("all", "")."""
@@ -146,7 +149,8 @@ def judge(file: Path, folder: Path, root: Path) -> Judgement:
     measured = read_timed(file, root)
     predictions = read_predictions(folder, root)
     known = [row for row in measured if row.case.algorithm != UNKNOWN]
-    own = [row for row in known if row.of_library]
+    several = [row for row in known if row.of_library]
+    own = _pooled(several)
     rows = [Judged(row, predictions[row.case]) for row in own if row.case in predictions]
     if not rows:
         raise InputError(file, "", None, f"a row that {folder} predicts", problem="found no row with a prediction")
@@ -159,9 +163,18 @@ def judge(file: Path, folder: Path, root: Path) -> Judgement:
         turns=_turns(rows),
         unpredicted=len(own) - len(rows),
         unknown=len(measured) - len(known),
-        others=len(known) - len(own),
+        others=len(known) - len(several),
         unmeasured=len(predictions.keys() - seen),
+        repeats=len(several) - len(own),
     )
+
+
+def _pooled(rows: Iterable[Timed]) -> list[Timed]:
+    """Return one row of each case, date and variant, with the median of their times."""
+    alike: dict[tuple[Case, str, str], list[Timed]] = {}
+    for row in rows:
+        alike.setdefault((row.case, row.date, row.variant), []).append(row)
+    return [replace(own[0], times={MEDIAN: median(row.median for row in own)}) for own in alike.values()]
 
 
 def read_predictions(folder: Path, root: Path) -> dict[Case, Timed]:
@@ -191,11 +204,11 @@ def read_predictions(folder: Path, root: Path) -> dict[Case, Timed]:
 
 
 def _entry(row: Judged) -> Entry:
-    """Return what an ordering needs: only the algorithm may differ, on one date."""
+    """Return what an ordering needs: only the algorithm may differ, on one machine and date."""
     case = row.measured.case
-    setting = (case.shape, case.operation, case.size, row.measured.date)
+    setting = (case.machine, case.shape, case.operation, case.size, row.measured.date)
     times = row.predicted.median, row.measured.median
-    return Entry(case.algorithm, case.machine, "", setting, ("", ""), *times)
+    return Entry(case.algorithm, "", "", setting, ("", ""), *times)
 
 
 def _turns(rows: Sequence[Judged]) -> list[Crossover]:

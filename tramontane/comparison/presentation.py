@@ -71,11 +71,15 @@ def _model(options: Options, model: str) -> str:
 
 
 def left_out(comparison: Comparison) -> list[str]:
-    """Return the rows without a ratio with their reasons; one paragraph for those skipped, one for those failed."""
+    """Return which rows have no ratio of their own: a paragraph each for those repeated, skipped and failed."""
+    repeated = f"repeated: {plural(comparison.repeats, 'row')} of a point that another row has; the median counts"
     return [
-        "\n".join([f"{what}: {plural(len(rows), 'row')}", *_reasons(rows)])
-        for what, rows in (("skipped", comparison.skipped), ("failed", comparison.failed))
-        if rows
+        *([repeated] if comparison.repeats else []),
+        *(
+            "\n".join([f"{what}: {plural(len(rows), 'row')}", *_reasons(rows)])
+            for what, rows in (("skipped", comparison.skipped), ("failed", comparison.failed))
+            if rows
+        ),
     ]
 
 

@@ -239,12 +239,13 @@ class Coincide(Check):
 
 
 class Apart(Check):
-    """The largest ratio of two curves lies in a range."""
+    """The largest ratio of two curves lies in a range, or every one does."""
 
     kind: Literal["apart"] = Field(description="Kind of check.")
     of: Text = Field(description="The slower curve.")
     than: Text = Field(description="The faster curve.")
     ratio: Range = Field(description="Least and largest value of the largest ratio.")
+    every: bool = Field(False, description="true: the smallest ratio must lie in the range, too, and so all do.")
     between: Range = Field(
         (None, None), description="First and last process count; by default all of a decade or more."
     )

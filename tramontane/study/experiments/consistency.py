@@ -133,6 +133,7 @@ def _check_role(expansion: Expansion) -> None:
 
 def _check_results(expansion: Expansion) -> None:
     """Refuse a figure of what no point gives, and words along an axis of numbers."""
+    _check_axis(expansion)
     figure, experiment = expansion.experiment.figure, expansion.experiment
     points = list(expansion.unique().values())
     if not points:
@@ -160,8 +161,14 @@ def _check_results(expansion: Expansion) -> None:
     if figure.kind == "pattern" and any(point.workload != points[0].workload for point in points):
         problem = "found pattern, of several workloads"
         raise InputError(experiment.path, "figure.kind", figure.kind, "one workload", problem=problem)
+
+
+def _check_axis(expansion: Expansion) -> None:
+    """Refuse words along an axis of numbers (InputError): known before any point runs, and seen when all have."""
+    figure = expansion.experiment.figure
     if figure.kind == "scaling" and not all(_is_number(value) for value in expansion.dims.get(figure.x, [])):
-        raise InputError(experiment.path, "figure.x", figure.x, "a dimension whose values are numbers")
+        path = expansion.experiment.path
+        raise InputError(path, "figure.x", figure.x, "a dimension whose values are numbers")
 
 
 def _is_number(value: Coordinate) -> bool:
