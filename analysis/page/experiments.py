@@ -134,7 +134,7 @@ def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path
         simulation_time=formatting.duration(facts.simulation_seconds(dataset)),
         memory=formatting.size(round(memory, -6)) if (memory := facts.peak_memory(dataset)) else "–",
         largest="–" if largest is None else formatting.number(largest),
-        picture=Markup(svg.inline(picture.read_text(encoding="utf-8"), anchor, title)) if picture.exists() else None,
+        picture=Markup(svg.inline_file(picture, anchor, title)) if picture.exists() else None,
         caption=caption(dataset),
         links=links(files, page),
         command=reproduce_command(root, str(attrs.get("scale", "laptop")), [name]),
