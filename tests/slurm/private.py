@@ -103,7 +103,7 @@ class Cluster:
     preemption : bool
         Whether there are partitions `urgent` and `short`, too.
     unequal : bool
-        Whether the last node claims to have half as much memory as the others.
+        Whether the last node claims to have twice as much memory as the others.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Cluster:
             host=host, user=getpass.getuser(), folder=self.folder, port=controller, node_timeout=node_timeout
         )
         for node, port in zip(self.nodes, ports, strict=True):
-            memory = 8000 if unequal and node == self.nodes[-1] else 16000
+            memory = 32000 if unequal and node == self.nodes[-1] else 16000
             text += (
                 f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} Boards=1 "
                 f"SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory={memory} State=UNKNOWN"
@@ -287,7 +287,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cpus", type=int, default=16, help="processors each node claims to have")
     parser.add_argument("--lifetime", type=float, default=300.0, help="seconds after which everything ends")
     parser.add_argument("--preemption", action="store_true", help="partitions whose jobs are preempted, or end soon")
-    parser.add_argument("--unequal", action="store_true", help="the last node has half as much memory as the others")
+    parser.add_argument("--unequal", action="store_true", help="the last node has twice as much memory as the others")
     parser.add_argument("--missing", action="store_true", help="only print which programs are not installed")
     options = parser.parse_args(arguments)
     if options.missing or options.folder is None:

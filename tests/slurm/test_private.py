@@ -93,7 +93,7 @@ def test_the_largest_node_of_a_partition_counts(slurm: Any, tmp_path: Path, monk
         Path(parent).chmod(0o755)
         folder = Path(parent, "c")
         process = subprocess.Popen(
-            [sys.executable, str(PRIVATE), str(folder), "--unequal"],
+            [sys.executable, str(PRIVATE), str(folder), "--nodes", "3", "--unequal"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -102,7 +102,7 @@ def test_the_largest_node_of_a_partition_counts(slurm: Any, tmp_path: Path, monk
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
             monkeypatch.setenv("PATH", str(folder / "bin"), prepend=":")
-            assert find_limits(tmp_path) == Limits(memory=16000 * 2**20, minutes=60, gpus=True)
+            assert find_limits(tmp_path) == Limits(memory=32000 * 2**20, minutes=60, gpus=True)
         finally:
             process.communicate()  # closes its input, which ends it
 
