@@ -26,7 +26,7 @@ from tramontane.campaign.plan import Plan
 from tramontane.errors import InputError
 from tramontane.results import manifest
 from tramontane.results.collate import collate_manifest
-from tramontane.results.datasets import write
+from tramontane.results.datasets import RECORDS, read, write
 from tramontane.results.store import Store
 from tramontane.support.files import UnwritableError
 from tramontane.support.layout import Layout
@@ -210,6 +210,20 @@ def test_a_dataset_of_other_records_is_neither_archived_nor_verified(campaign: P
     with pytest.raises(InputError, match=r"tiny\.nc: made of other records; allowed: a dataset of the records"):
         write_archive(campaign, "smoke", tmp_path / "other.zip")
     assert not (tmp_path / "other.zip").exists()
+
+
+def test_an_older_dataset_is_held_against_which_records_are_there(campaign: Path, tmp_path: Path) -> None:
+    """It has no digest of them."""
+    bundle, name = tmp_path / "campaign.zip", "results/smoke/datasets/tiny.nc"
+    write_archive(campaign, "smoke", bundle)
+    older = read(campaign / name)
+    del older.attrs[RECORDS]
+    write(older, campaign / name)
+    bundle = forged(bundle, name, lambda _: (campaign / name).read_bytes()).rename(tmp_path / "older.zip")
+    assert verify_archive(bundle).problems == ()
+    lost = sorted((campaign / "results" / "points").rglob("*.json"))[0].relative_to(campaign).as_posix()
+    found = verify_archive(forged(bundle, lost, lambda _: None))
+    assert found.problems == ("the dataset of tiny was made of other records",)
 
 
 def test_names_of_experiments_may_have_dots(campaign: Path, tmp_path: Path, execute: Callable[..., Plan]) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from tramontane.archive.contents import CHECKSUMS, CLAIMS, CRATE, NAMED, README, VERSIONS, needed
 from tramontane.errors import InputError
@@ -92,7 +92,7 @@ def _verify(bundle: zipfile.ZipFile, file: Path) -> Finding:
     if CHECKSUMS not in names:
         raise InputError(file, "", None, "a file written by tramontane archive", problem=f"no {CHECKSUMS} in it")
     problems = [*_unsafe(counts), *_links(entries), *_checksums(bundle, names)]
-    experiments: dict[str, tuple[str | None, set[str]]] = {}
+    experiments: dict[str, tuple[_Made | None, set[str]]] = {}
     try:
         about = _read(bundle, VERSIONS)
         layout = Layout(_ROOT, _matching(_NAME, about["scale"]))
@@ -104,8 +104,8 @@ def _verify(bundle: zipfile.ZipFile, file: Path) -> Finding:
                 experiments[name] = None, points
                 experiment = _matching(_NAME, own["name"])
                 problems += _lacking(names, map(str, needed(experiment, layout.scale)))
-                records, flaws = _dataset(bundle, layout.dataset(experiment).as_posix(), names)
-                experiments[name] = records, points
+                made, flaws = _dataset(bundle, layout.dataset(experiment).as_posix(), names)
+                experiments[name] = made, points
                 problems += flaws
         described = {str(entity["@id"]).rstrip("/") for entity in _read(bundle, CRATE)["@graph"]}
         problems += [
@@ -130,18 +130,31 @@ def _verify(bundle: zipfile.ZipFile, file: Path) -> Finding:
     return Finding(len(names), len(experiments), len(records_there), len(identities), tuple(dict.fromkeys(problems)))
 
 
-def _of_others(experiments: Mapping[str, tuple[str | None, set[str]]], states: Mapping[str, str]) -> Iterator[str]:
-    """Yield the experiments whose dataset was made of other records than those in the bundle, where it says of which.
+class _Made(NamedTuple):
+    """Of which records a dataset was made: their digest, which older datasets lack, and what became of each point."""
+
+    records: str | None
+    became: dict[str, str]
+
+    def of(self, states: Mapping[str, str]) -> bool:
+        """Return whether these are the records."""
+        if self.records is not None:
+            return self.records == digest_of(states)
+        return all(states.get(identity, MISSING).split()[0] == became for identity, became in self.became.items())
+
+
+def _of_others(experiments: Mapping[str, tuple[_Made | None, set[str]]], states: Mapping[str, str]) -> Iterator[str]:
+    """Yield the experiments whose dataset was made of other records than those in the bundle.
 
     Parameters
     ----------
     experiments : mapping
-        By its manifest, of which records the dataset of an experiment was made, and its points.
+        By its manifest, of which records the dataset of an experiment was made, if it can be read, and its points.
     states : mapping
         What the bundle knows of each point.
     """
-    for name, (records, points) in experiments.items():
-        if records is not None and records != digest_of({identity: states[identity] for identity in points}):
+    for name, (made, points) in experiments.items():
+        if made is not None and not made.of({identity: states[identity] for identity in points}):
             yield f"the dataset of {_short(PurePosixPath(name).stem)} was made of other records"
 
 
@@ -239,12 +252,14 @@ def _check_matrix(bundle: zipfile.ZipFile, record: dict[str, Any], matrix: Path,
         checked_matrix(record, matrix, packed)
 
 
-def _dataset(bundle: zipfile.ZipFile, name: str, names: Container[str]) -> tuple[str | None, list[str]]:
-    """Return of which records a dataset was made, if it says so, and what is wrong with it."""
+def _dataset(bundle: zipfile.ZipFile, name: str, names: Container[str]) -> tuple[_Made | None, list[str]]:
+    """Return of which records a dataset was made, if it can be read, and what is wrong with it."""
     try:
         if name in names:
-            records = datasets.read(Path(name), _content(bundle, name, MOST_DATASET)).attrs.get(datasets.RECORDS)
-            return None if records is None else str(records), []
+            dataset = datasets.read(Path(name), _content(bundle, name, MOST_DATASET))
+            points = (dataset[key].to_numpy().ravel().tolist() if key in dataset else () for key in ("id", "status"))
+            became = {str(identity): str(status) for identity, status in zip(*points, strict=True) if identity}
+            return _Made(dataset.attrs.get(datasets.RECORDS), became), []
     except InputError as error:
         return None, [f"{name}: {error.problem}"]
     except ValueError as error:
