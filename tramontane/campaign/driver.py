@@ -317,7 +317,7 @@ def _remove_unsound(layout: Layout) -> None:
     for path in sorted(layout.datasets.glob("*.nc")):
         if problem := remove_unsound(path):
             _say(f"{problem}; made again")
-    for path in sorted(path for folder in _DRAWN for path in layout.folder.glob(f"{folder}/*.svg")):
+    for path in sorted(path for folder in _DRAWN for path in layout.folder.glob(f"{folder}/*.svg") if path.is_file()):
         if problem := _flaw_of_drawing(path):
             path.unlink()
             _say(f"{display_path(path)}: not an SVG file ({problem}); drawn anew")
