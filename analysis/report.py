@@ -231,7 +231,7 @@ def drawings(folder: Path, page: Path) -> list[Drawing]:
         number = int(re.sub(r"\D", "", file.stem) or 0)
         heading = f"Figure {number}" if number else file.stem
         anchor = anchor_of(file.stem).replace("experiment", "drawing")
-        picture = Markup(svg.inline(file.read_text(encoding="utf-8"), anchor, heading))
+        picture = Markup(svg.inline_file(file, anchor, heading))
         text = file.with_suffix(".txt")
         words = text.read_text(encoding="utf-8").strip() if text.exists() else ""
         files = [(kind.upper(), file.with_suffix(f".{kind}")) for kind in ("svg", "png", "pdf")]

@@ -7,6 +7,9 @@ only is dropped.
 
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
+
+from tramontane.errors import InputError
 
 #: Size of figures on the page: 8 pt text of the print becomes 16 px.
 PIXELS_PER_POINT = 2.0
@@ -15,6 +18,21 @@ WIDE = 700
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 _URL = re.compile(r"url\(#([^)]+)\)")
+
+
+def inline_file(file: Path, prefix: str, title: str) -> str:
+    """Turn an SVG file into an element of a page; see `inline`.
+
+    Raises
+    ------
+    InputError
+        If it is not an SVG file.
+    """
+    try:
+        return inline(file.read_text(encoding="utf-8"), prefix, title)
+    except ValueError as error:
+        allowed = "a figure as it was drawn; without the file, it is drawn anew"
+        raise InputError(file, "", None, allowed, problem=str(error)) from None
 
 
 def inline(text: str, prefix: str, title: str) -> str:

@@ -137,7 +137,7 @@ def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path
         simulation_time=formatting.duration(facts.simulation_seconds(dataset)),
         memory=formatting.size(round(memory, -6)) if (memory := facts.peak_memory(dataset)) else "–",
         largest="–" if largest is None else formatting.number(largest),
-        picture=Markup(svg.inline(picture.read_text(encoding="utf-8"), anchor, title)) if picture.exists() else None,
+        picture=Markup(svg.inline_file(picture, anchor, title)) if picture.exists() else None,
         problem=problem,
         # What the figure can't be drawn from makes no numbers either.
         caption="" if problem else caption(dataset),

@@ -45,7 +45,7 @@ def judged(root: Path, page: Path) -> Sequence[Judged]:
         printed = drawn.with_name(f"{name}.table.txt")
         if drawn.exists() and printed.exists():
             anchor = anchor_of(f"judged-{name}")
-            picture = Markup(svg.inline(drawn.read_text(encoding="utf-8"), anchor, heading))
+            picture = Markup(svg.inline_file(drawn, anchor, heading))
             files = [(kind.upper(), drawn.with_suffix(f".{kind}")) for kind in ("svg", "png", "pdf")]
             table = printed.read_text(encoding="utf-8").strip()
             found.append(Judged(anchor, heading, table, picture, links(files, page)))

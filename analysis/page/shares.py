@@ -141,7 +141,7 @@ def _study(name: str, data: Mapping[str, Any], root: Path, scale: str, page: Pat
     for picture, caption in [*CAPTIONS.items(), *((pair, _PAIRS) for pair in pairs)]:
         drawn = folder / f"{picture}.svg"
         if drawn.exists():
-            text = svg.inline(drawn.read_text(encoding="utf-8"), anchor_of(f"{whole}-{picture}"), caption)
+            text = svg.inline_file(drawn, anchor_of(f"{whole}-{picture}"), caption)
             files = [(kind.upper(), drawn.with_suffix(f".{kind}")) for kind in ("svg", "png", "pdf")]
             pictures.append(Picture(Markup(text), caption, links(files, page)))
     ours = data.get("own_machine")

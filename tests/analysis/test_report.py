@@ -10,6 +10,7 @@ import pytest
 from analysis import draw, report, svg
 from analysis.figures import numbers
 from analysis.page.experiments import section
+from tramontane.errors import InputError
 from tramontane.results.datasets import write
 
 from .conftest import Factory
@@ -238,6 +239,14 @@ def test_what_is_no_svg_is_refused() -> None:
         svg.inline("<html></html>", "a", "b")
     with pytest.raises(ValueError, match="not an SVG file"):
         svg.inline("nothing", "a", "b")
+
+
+def test_a_figure_that_is_damaged_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "figure.svg"
+    for content in (b"", b"<svg><g>", b"\xff"):
+        file.write_bytes(content)
+        with pytest.raises(InputError, match=r"figure\.svg: .*; allowed: a figure as it was drawn"):
+            svg.inline_file(file, "a", "b")
 
 
 @pytest.mark.parametrize("module", ["analysis.draw", "analysis.report"])

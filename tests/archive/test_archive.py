@@ -1,5 +1,7 @@
 """The bundle of a campaign: written whole, verified anywhere, and drawn from without simulating."""
 
+import errno
+import gzip
 import hashlib
 import json
 import os
@@ -22,9 +24,11 @@ from analysis.draw import draw_files
 from tramontane.archive import verify_archive, write_archive
 from tramontane.campaign.plan import Plan
 from tramontane.errors import InputError
+from tramontane.results import manifest
 from tramontane.results.collate import collate_manifest
-from tramontane.results.datasets import write
+from tramontane.results.datasets import RECORDS, read, write
 from tramontane.results.store import Store
+from tramontane.support.files import UnwritableError
 from tramontane.support.layout import Layout
 
 pytestmark = pytest.mark.slow
@@ -38,6 +42,11 @@ def campaign(project: Path, execute: Callable[..., Plan]) -> Path:
     for name in ("claims", "machines", "paper", "workloads"):
         shutil.copytree(ROOT / "configs" / name, project / "configs" / name)
     shutil.copy(ROOT / "configs" / "references.yaml", project / "configs")
+    return ended(project, execute)
+
+
+def ended(project: Path, execute: Callable[..., Plan]) -> Path:
+    """Run the campaign of a project to its report."""
     plan = execute(project)
     layout = plan.layout
     for experiment in plan.experiments:
@@ -152,9 +161,14 @@ def test_what_is_wrong_with_a_bundle_is_named(campaign: Path, tmp_path: Path) ->
     known = Store(campaign).read(some.stem)
     known["result"]["congestion"] = {"bins": 1, "packets": [[1]], "sum_s": [[0.0]], "max_s": [[0.0]]}
     Store(campaign).write(known)
+    layout = Layout(campaign, "smoke")
+    write(collate_manifest(manifest.read(layout.manifest("tiny")), Store(campaign)), layout.dataset("tiny"))
     write_archive(campaign, "smoke", bundle)
     with zipfile.ZipFile(bundle) as opened:
         names = opened.namelist()
+    other = forged(bundle, matrix.relative_to(campaign).as_posix(), lambda data: gzip.compress(b"{}"))
+    does_not = f"{some.relative_to(campaign).as_posix()}: {matrix.name} does not belong to it"
+    assert verify_archive(other).problems == (does_not,)
     assert matrix.relative_to(campaign).as_posix() in names
     record = next(name for name in names if name.startswith("results/points/"))
     dataset = "results/smoke/datasets/tiny.nc"
@@ -182,6 +196,91 @@ def test_what_is_wrong_with_a_bundle_is_named(campaign: Path, tmp_path: Path) ->
         )
     )
     assert forgetful == (f"{dataset} is missing",)
+
+
+def test_a_dataset_of_other_records_is_neither_archived_nor_verified(campaign: Path, tmp_path: Path) -> None:
+    """As after records were lost, and a campaign ran with --no-run."""
+    bundle = tmp_path / "campaign.zip"
+    write_archive(campaign, "smoke", bundle)
+    lost = sorted((campaign / "results" / "points").rglob("*.json"))[0]
+    found = verify_archive(forged(bundle, lost.relative_to(campaign).as_posix(), lambda data: None))
+    assert found.problems == ("the dataset of tiny was made of other records",)
+    assert (found.records, found.points) == (4, 5)
+    lost.unlink()
+    with pytest.raises(InputError, match=r"tiny\.nc: made of other records; allowed: a dataset of the records"):
+        write_archive(campaign, "smoke", tmp_path / "other.zip")
+    assert not (tmp_path / "other.zip").exists()
+
+
+def test_an_older_dataset_is_held_against_which_records_are_there(campaign: Path, tmp_path: Path) -> None:
+    """It has no digest of them."""
+    bundle, name = tmp_path / "campaign.zip", "results/smoke/datasets/tiny.nc"
+    write_archive(campaign, "smoke", bundle)
+    older = read(campaign / name)
+    del older.attrs[RECORDS]
+    write(older, campaign / name)
+    bundle = forged(bundle, name, lambda _: (campaign / name).read_bytes()).rename(tmp_path / "older.zip")
+    assert verify_archive(bundle).problems == ()
+    lost = sorted((campaign / "results" / "points").rglob("*.json"))[0].relative_to(campaign).as_posix()
+    found = verify_archive(forged(bundle, lost, lambda _: None))
+    assert found.problems == ("the dataset of tiny was made of other records",)
+
+
+def test_names_of_experiments_may_have_dots(campaign: Path, tmp_path: Path, execute: Callable[..., Plan]) -> None:
+    folder = campaign / "configs" / "experiments"
+    shutil.copy(folder / "tiny.yaml", folder / "tiny.more.yaml")
+    ended(campaign, execute)
+    (folder / "tiny.yaml").unlink()
+    write_archive(campaign, "smoke", tmp_path / "campaign.zip")
+    found = verify_archive(tmp_path / "campaign.zip")
+    assert (found.experiments, found.problems) == (1, ())
+    with zipfile.ZipFile(tmp_path / "campaign.zip") as opened:
+        datasets = [name for name in opened.namelist() if name.endswith(".nc")]
+    assert datasets == ["results/smoke/datasets/tiny.more.nc"]
+
+
+def test_an_experiment_without_its_figure_is_not_archived(campaign: Path, tmp_path: Path) -> None:
+    Layout(campaign, "smoke").figures("tiny")[0].unlink()
+    with pytest.raises(InputError, match=r"figures/tiny\.svg: no such file; allowed: the files of 'tiny'"):
+        write_archive(campaign, "smoke", tmp_path / "campaign.zip")
+
+
+@pytest.mark.parametrize("place", ["results/smoke/old.zip", "results/old.zip", "configs/experiments/old.zip"])
+def test_a_bundle_does_not_lie_in_what_is_archived(campaign: Path, place: str) -> None:
+    with pytest.raises(InputError, match=r"old\.zip: lies in (results|configs)/; allowed: a file outside"):
+        write_archive(campaign, "smoke", campaign / place)
+    assert not (campaign / place).exists()
+
+
+def test_a_full_disk_is_told_with_the_file(campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tramontane.archive import bundle
+
+    def fail(*arguments: object) -> str:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(bundle, "_put", fail)
+    with pytest.raises(UnwritableError, match=r"No space left on device: '.*/campaign\.zip'"):
+        write_archive(campaign, "smoke", tmp_path / "campaign.zip")
+
+
+def test_folders_in_a_bundle_are_looked_at_too(campaign: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "campaign.zip"
+    write_archive(campaign, "smoke", bundle)
+    link = zipfile.ZipInfo("results/evil/")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(bundle, "a") as opened:
+        for entry in (
+            zipfile.ZipInfo("../../evil/"),
+            zipfile.ZipInfo("/evil/"),
+            link,
+            zipfile.ZipInfo("results/good/"),
+        ):
+            opened.writestr(entry, b"")
+    assert verify_archive(bundle).problems == (
+        "../../evil/ lies outside the bundle",
+        "/evil/ lies outside the bundle",
+        "results/evil/ is a link",
+    )
 
 
 def test_a_damaged_file_is_no_traceback(campaign: Path, tmp_path: Path) -> None:
@@ -318,12 +417,12 @@ def test_links_in_a_circle_do_not_hold_an_archive_up(campaign: Path, tmp_path: P
         assert not [name for name in opened.namelist() if "again" in name or "itself" in name]
 
 
-def forged(bundle: Path, changed: str, change: Callable[[bytes], bytes]) -> Path:
-    """Return a copy of a bundle with a changed member, and the list of checksums written anew to fit it."""
+def forged(bundle: Path, changed: str, change: Callable[[bytes], bytes | None]) -> Path:
+    """Return a copy of a bundle with a changed member, or without, and the list of checksums written anew to fit it."""
     with zipfile.ZipFile(bundle) as opened:
-        files = {name: opened.read(name) for name in opened.namelist()}
-    files[changed] = change(files[changed])
-    files.pop("manifest-sha256.txt")
+        files = {name: opened.read(name) for name in opened.namelist() if name != "manifest-sha256.txt"}
+    content = change(files.pop(changed))
+    files |= {} if content is None else {changed: content}
     lines = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in files.items())
     with zipfile.ZipFile(bundle.with_name("forged.zip"), "w") as opened:
         for name, content in {**files, "manifest-sha256.txt": lines.encode()}.items():

@@ -12,10 +12,11 @@ import pytest
 
 from analysis import report
 from analysis.draw import draw_files
-from tests.archive.test_archive import ROOT, rewritten
+from tests.archive.test_archive import ROOT, forged, rewritten
 from tests.conftest import TINY
 from tramontane.archive import verify_archive, write_archive
 from tramontane.campaign.plan import Plan
+from tramontane.errors import InputError
 from tramontane.results.collate import collate_manifest
 from tramontane.results.datasets import write
 from tramontane.results.store import Store
@@ -29,15 +30,24 @@ PATTERN = (
 )
 
 
+RING = "source,target,bytes\n0,1,100\n1,0,5000\n"
+
+
 @pytest.fixture
 def campaign(project: Path, execute: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch) -> Path:
     """The root of a project whose campaign of patterns has ended with a report."""
+    return ended(project, execute, monkeypatch, "ring.csv", project / "configs" / "experiments" / "ring.csv")
+
+
+def ended(project: Path, execute: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch, name: str, file: Path) -> Path:
+    """Run a campaign of patterns, in a file that the experiment calls so, to its report."""
     monkeypatch.setenv(PROJECT, str(project))
-    for name in ("claims", "machines", "paper", "workloads"):
-        shutil.copytree(ROOT / "configs" / name, project / "configs" / name)
+    for folder in ("claims", "machines", "paper", "workloads"):
+        shutil.copytree(ROOT / "configs" / folder, project / "configs" / folder)
     shutil.copy(ROOT / "configs" / "references.yaml", project / "configs")
-    (project / "configs" / "experiments" / "tiny.yaml").write_text(PATTERN)
-    (project / "configs" / "experiments" / "ring.csv").write_text("source,target,bytes\n0,1,100\n1,0,5000\n")
+    (project / "configs" / "experiments" / "tiny.yaml").write_text(PATTERN.replace("ring.csv", name))
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(RING)
     plan = execute(project, substrate=Simulator())
     (experiment,) = plan.experiments
     dataset = plan.layout.dataset(experiment.name)
@@ -88,6 +98,33 @@ def test_tables_travel_in_archives_and_records_find_them(
     status, said = called(elsewhere, "-c", AGAIN, str(record))
     assert status != 0
     assert f"{table.name}: no such file; allowed: the table of a point" in said.splitlines()[-1]
+
+
+def test_files_that_experiments_name_travel_with_them(
+    project: Path, execute: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended(project, execute, monkeypatch, "inputs/ring.csv", project / "inputs" / "ring.csv")
+    bundle = tmp_path / "campaign.zip"
+    write_archive(project, "smoke", bundle)
+    assert verify_archive(bundle).problems == ()
+    other = forged(bundle, "inputs/ring.csv", lambda data: None)
+    assert verify_archive(other).problems == ("inputs/ring.csv is missing",)
+    with zipfile.ZipFile(bundle) as opened:
+        opened.extractall(tmp_path / "elsewhere")
+    monkeypatch.delenv(PROJECT)
+    assert called(tmp_path / "elsewhere", "-m", "tramontane", "plan", "--scale", "smoke")[0] == 0
+
+
+@pytest.mark.parametrize("name", ["../outside/ring.csv", "{}/configs/ring.csv"])
+def test_a_file_that_others_would_not_find_is_refused(
+    project: Path, execute: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    name = name.format(project)
+    ended(project, execute, monkeypatch, name, project / name)
+    with pytest.raises(InputError) as caught:
+        write_archive(project, "smoke", tmp_path / "campaign.zip")
+    assert "configs/experiments/tiny.yaml: base.workload.file: found " in str(caught.value)
+    assert "; allowed: a relative path of a file below " in str(caught.value)
 
 
 AGAIN = """

@@ -69,6 +69,14 @@ def test_snakemakes_own_errors_are_told(tmp_path: Path, monkeypatch: pytest.Monk
     assert why(written(tmp_path), tmp_path) == "the workflow did not run: it said nothing" + end
 
 
+def test_a_workflow_whose_jobs_have_finished_did_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    finished = "Finished jobid: 3 (Rule: run_batch)\n"
+    log = written(tmp_path, before=finished + "OSError: [Errno 28] No space left on device: 'x'\n")
+    line = "the workflow ended early: No space left on device: 'x'; all of it in snakemake.log"
+    assert why(log, tmp_path) == line
+
+
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT])
 def test_a_file_system_that_takes_nothing_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int

@@ -96,6 +96,22 @@ def test_without_a_checkout_one_line_says_so(project: Path, tmp_path: Path, monk
         snakemake_command(make_plan(project, "smoke"), tmp_path, OPTIONS)
 
 
+def test_a_figure_that_can_not_be_read_is_drawn_again(
+    project: Path, execute: Execute, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The report, which shows it, would fail in this campaign and in every later one."""
+    figure, sound = execute(project).layout.figures("tiny")[0], project / "results/smoke/sheets/fig99.svg"
+    for path, content in ((figure, "<svg><g>"), (sound, "<svg><g/></svg>")):
+        path.parent.mkdir()
+        path.write_text(content)
+    monkeypatch.setattr(driver, "_run", lambda *_: int(figure.exists()))
+    assert driver.reproduce(project, "smoke", ["tiny"], OPTIONS) == 0
+    assert (
+        "figures/tiny.svg: not an SVG file (no element found: line 1, column 8); drawn anew" in capfd.readouterr().err
+    )
+    assert sound.exists()
+
+
 def test_a_dataset_that_is_not_as_it_was_written_is_made_again(
     project: Path, execute: Execute, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,6 @@
 """Plans: what is missing and nothing else, and no file is touched without a reason."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -16,7 +17,11 @@ from tramontane.campaign.overview import describe, forecast
 from tramontane.campaign.plan import Needed, Plan, find_needed, find_outdated, make_plan, select, write_plan
 from tramontane.campaign.rules import Rules
 from tramontane.errors import InputError
+from tramontane.results.collate import collate_manifest
+from tramontane.results.datasets import RECORDS, read, write
+from tramontane.results.proof import sealed
 from tramontane.results.store import Store
+from tramontane.support.files import dump, write_atomically
 from tramontane.support.layout import CODE, plan_of, root_of
 
 Execute = Callable[..., Plan]
@@ -117,21 +122,84 @@ def test_marks_of_earlier_batches_are_removed(project: Path, execute: Execute, f
     assert {path.stem for path in again.layout.batches.iterdir()} == {batch.identity for batch in again.batches}
 
 
-def test_a_record_newer_than_the_dataset_puts_it_out_of_date(project: Path, execute: Execute) -> None:
-    plan = execute(project)
-    manifest, dataset = plan.layout.manifest("tiny"), plan.layout.dataset("tiny")
-    dataset.parent.mkdir()
-    dataset.touch()
-    write_plan(make_plan(project, "smoke"))
-    assert manifest.stat().st_mtime_ns < dataset.stat().st_mtime_ns
+def collated(plan: Plan) -> Path:
+    """Make the dataset of the experiment `tiny`."""
+    (experiment,) = plan.experiments
+    write(collate_manifest(experiment.manifest, Store(plan.root)), plan.layout.dataset("tiny"))
+    return plan.layout.dataset("tiny")
 
-    store = Store(project)
-    identity = next(iter(plan.points))
+
+def replaced(store: Store, identity: str) -> None:
+    """Write another record in the place of one, as another experiment, or a run that was killed, would have."""
     record = store.read(identity)
-    os.utime(dataset, ns=(manifest.stat().st_mtime_ns + 1, manifest.stat().st_mtime_ns + 1))
-    store.write(record)  # as another experiment, or a run that was killed, would have
+    store.write({**record, "result": {**record["result"], "wall_s": 17.0}})
+
+
+def removed(store: Store, identity: str) -> None:
+    store.path(identity).unlink()
+
+
+def turned_into_a_failure(store: Store, identity: str) -> None:
+    record = store.read(identity)
+    write_atomically(
+        store.failure_path(identity),
+        dump(sealed({"id": identity, "point": record["point"], "message": "m", "provenance": record["provenance"]})),
+    )
+
+
+@pytest.mark.parametrize("change", [replaced, removed, turned_into_a_failure])
+@pytest.mark.parametrize("age", [-(10**12), 0, 10**9])
+def test_other_records_than_those_of_a_dataset_put_it_out_of_date_whatever_their_times(
+    project: Path, execute: Execute, change: Callable[[Store, str], None], age: int
+) -> None:
+    """They may have been copied from elsewhere with the times they had there."""
+    plan = execute(project)
+    dataset, store = collated(plan), Store(project)
+    write_plan(make_plan(project, "smoke"))
+    assert dataset.exists()
+
+    identity = next(iter(plan.points))
+    change(store, identity)
+    for path in (store.path(identity), store.failure_path(identity)):
+        if path.exists():
+            os.utime(path, ns=(path.stat().st_atime_ns, dataset.stat().st_mtime_ns + age))
+    write_plan(make_plan(project, "smoke", run=False))
+    assert not dataset.exists()
+
+
+def test_a_record_that_is_written_again_changes_nothing(project: Path, execute: Execute) -> None:
+    plan = execute(project)
+    dataset, store = collated(plan), Store(project)
+    store.write(store.read(next(iter(plan.points))))
+    write_plan(make_plan(project, "smoke"))
+    assert dataset.exists()
+
+
+def test_a_dataset_that_does_not_say_of_which_records_it_was_made_is_made_anew(project: Path, execute: Execute) -> None:
+    plan = execute(project)
+    dataset = collated(plan)
+    known = read(dataset)
+    del known.attrs[RECORDS]
+    write(known, dataset)
     write_plan(make_plan(project, "smoke"))
     assert not dataset.exists()
+
+
+def test_an_experiment_that_goes_puts_the_report_out_of_date(project: Path, other: Path, execute: Execute) -> None:
+    """Nothing else that the report shows is newer then."""
+    plan = execute(project)
+    for experiment in plan.experiments:
+        plan.layout.dataset(experiment.name).parent.mkdir(exist_ok=True)
+        plan.layout.dataset(experiment.name).touch()
+        for file in plan.layout.figures(experiment.name):
+            file.parent.mkdir(exist_ok=True)
+            file.touch()
+    plan.layout.report.touch()
+    write_plan(dataclasses.replace(make_plan(project, "smoke"), batches=[]))
+    assert Rules(project).is_fresh("smoke")
+    other.unlink()
+    write_plan(dataclasses.replace(make_plan(project, "smoke"), batches=[]))
+    assert not Rules(project).is_fresh("smoke")
 
 
 def test_a_point_that_failed_puts_the_dataset_out_of_date(project: Path, execute: Execute) -> None:

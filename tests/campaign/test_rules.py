@@ -1,5 +1,6 @@
 """What the rules ask: files by name, resources from the estimate, and whether anything is out of date."""
 
+import json
 import math
 import os
 import shutil
@@ -218,6 +219,10 @@ def test_experiments_that_name_one_figure_are_drawn_together_too(project: Path, 
     assert {str(path) for path in layout.sheet("fig99")} <= set(rules.figures(wildcards))
     expected = [name.format(scale="smoke", sheet="fig99") for name in sheet_outputs()]
     assert [str(path.relative_to(project)) for path in layout.sheet("fig99")] == expected
+    # One that leaves the figure makes no file newer but the list.
+    (step,) = (step for step in rules.steps("smoke") if set(layout.sheet("fig99")) == set(step.outputs))
+    assert layout.shown in step.inputs
+    assert json.loads(layout.shown.read_text())["sheets"] == {"fig99": ["tiny", "tiny_again"]}
 
 
 def test_a_figure_of_one_experiment_is_drawn_once(project: Path, other: Path) -> None:

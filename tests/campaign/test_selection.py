@@ -31,6 +31,8 @@ def test_an_experiment_without_the_coordinate_has_no_such_point(project: Path, o
         ("ranks + 1", "true or false"),
         ("ranks ==", "cannot be read"),
         ("ranks > 'x'", "cannot be evaluated"),
+        ("ranks == '8'", "no point with ranks == '8'; allowed: an expression that holds for a point; ranks: 2, 4, 8"),
+        ("series == 2", "allowed: an expression that holds for a point; series: 'rec-2', 'rec-3'"),
     ],
 )
 def test_a_mistake_is_one_line(project: Path, where: str, expected: str) -> None:

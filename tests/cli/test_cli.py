@@ -705,6 +705,16 @@ def test_a_full_disk_leaves_no_part_of_a_study_folder(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["my study", "Ann's", "a;b"])
+def test_the_command_that_init_prints_can_be_pasted(
+    tramontane: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = tramontane("init", name).err.partition(" && ")[0]
+    done = subprocess.run(["sh", "-c", f"{command} && pwd"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{tmp_path / name}\n"
+
+
 def test_other_errors_of_the_system_stay_visible(
     tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,7 @@
 """Datasets carry their own proof; a sample of points is run again and compared."""
 
+import errno
+import os
 from pathlib import Path
 
 import h5netcdf
@@ -11,6 +13,7 @@ from tramontane.campaign.verification import verify
 from tramontane.errors import InputError
 from tramontane.results import datasets
 from tramontane.results.store import Store
+from tramontane.support.files import UnwritableError
 
 
 def test_a_dataset_says_whether_it_is_as_it_was_written(tmp_path: Path) -> None:
@@ -30,6 +33,18 @@ def test_a_dataset_says_whether_it_is_as_it_was_written(tmp_path: Path) -> None:
         assert datasets.remove_unsound(tmp_path / f"{name}.nc")
         assert not (tmp_path / f"{name}.nc").exists()
     assert not datasets.remove_unsound(file)
+
+
+def test_a_full_disk_is_one_line_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HDF5 would end with a segmentation fault there; so it writes nothing itself."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(UnwritableError, match=r"No space left on device: '.*/own\.nc'"):
+        datasets.write(xr.Dataset({"time_s": ("x", [1.0])}), tmp_path / "own.nc")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_in_the_place_of_a_dataset_is_told_and_stays(tmp_path: Path) -> None:

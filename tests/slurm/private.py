@@ -102,9 +102,20 @@ class Cluster:
         Seconds after which a silent node counts as down.
     preemption : bool
         Whether there are partitions `urgent` and `short`, too.
+    unequal : bool
+        Whether the last node claims to have twice as much memory as the others.
     """
 
-    def __init__(self, folder: Path, nodes: int, cpus: int, node_timeout: int = 6, *, preemption: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        nodes: int,
+        cpus: int,
+        node_timeout: int = 6,
+        *,
+        preemption: bool = False,
+        unequal: bool = False,
+    ) -> None:
         self.folder = folder
         self.nodes = [f"n{number + 1}" for number in range(nodes)]
         self.running: dict[str, subprocess.Popen[bytes]] = {}
@@ -114,7 +125,7 @@ class Cluster:
         key = folder / "munge.key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o400)
-        self._configure(cpus, node_timeout, preemption=preemption)
+        self._configure(cpus, node_timeout, preemption=preemption, unequal=unequal)
         for command in COMMANDS:
             wrapper = folder / "bin" / command
             wrapper.write_text(f"#!/bin/sh\nSLURM_CONF='{self._conf}' exec '{shutil.which(command)}' \"$@\"\n")
@@ -124,16 +135,17 @@ class Cluster:
     def _conf(self) -> Path:
         return self.folder / "slurm.conf"
 
-    def _configure(self, cpus: int, node_timeout: int, *, preemption: bool) -> None:
+    def _configure(self, cpus: int, node_timeout: int, *, preemption: bool, unequal: bool) -> None:
         host = socket.gethostname().split(".")[0]
         controller, *ports = free_ports(1 + len(self.nodes))
         text = CONFIGURATION.format(
             host=host, user=getpass.getuser(), folder=self.folder, port=controller, node_timeout=node_timeout
         )
         for node, port in zip(self.nodes, ports, strict=True):
+            memory = 32000 if unequal and node == self.nodes[-1] else 16000
             text += (
                 f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} Boards=1 "
-                f"SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory=16000 State=UNKNOWN"
+                f"SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 RealMemory={memory} State=UNKNOWN"
                 f"{' Gres=gpu:1' if node == self.nodes[0] else ''}\n"
             )
         (self.folder / "gres.conf").write_text(f"NodeName={self.nodes[0]} Name=gpu File=/dev/null\n")
@@ -275,6 +287,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cpus", type=int, default=16, help="processors each node claims to have")
     parser.add_argument("--lifetime", type=float, default=300.0, help="seconds after which everything ends")
     parser.add_argument("--preemption", action="store_true", help="partitions whose jobs are preempted, or end soon")
+    parser.add_argument("--unequal", action="store_true", help="the last node has twice as much memory as the others")
     parser.add_argument("--missing", action="store_true", help="only print which programs are not installed")
     options = parser.parse_args(arguments)
     if options.missing or options.folder is None:
@@ -285,7 +298,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
     adopt_orphans()
     try:
-        cluster = Cluster(options.folder.resolve(), options.nodes, options.cpus, preemption=options.preemption)
+        cluster = Cluster(
+            options.folder.resolve(),
+            options.nodes,
+            options.cpus,
+            preemption=options.preemption,
+            unequal=options.unequal,
+        )
         cluster.start_all()
         print("ready", flush=True)
         for action, name in lines(deadline):

@@ -87,6 +87,26 @@ def test_what_a_partition_allows_is_asked_for(slurm: Any, tmp_path: Path, monkey
     assert find_limits(tmp_path) == Limits()
 
 
+def test_the_largest_node_of_a_partition_counts(slurm: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "profile.yaml").write_text("executor: slurm\n")
+    with tempfile.TemporaryDirectory(prefix="slurm-") as parent:
+        Path(parent).chmod(0o755)
+        folder = Path(parent, "c")
+        process = subprocess.Popen(
+            [sys.executable, str(PRIVATE), str(folder), "--nodes", "3", "--unequal"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            monkeypatch.setenv("PATH", str(folder / "bin"), prepend=":")
+            assert find_limits(tmp_path) == Limits(memory=32000 * 2**20, minutes=60, gpus=True)
+        finally:
+            process.communicate()  # closes its input, which ends it
+
+
 def test_limits_are_read_as_slurm_writes_them() -> None:
     assert [minutes(text) for text in ("1-12:30:00", "2:00:00", "30:00", "infinite", "n/a")] == [
         2190,

@@ -82,6 +82,14 @@ def test_the_slowest_process_counts(write: Callable[[str], Path]) -> None:
             "line 8: found 'repetitions, t_min[s], t_max[s], t_avg[s]'; allowed: a column",
         ),
         (OSU.replace("22.50", "0.00"), "line 6, Max Latency(us): found '0.00'; allowed: a positive time"),
+        (
+            OSU.replace("20.00", "30.00"),
+            "line 6: found 19, 30, 22.5; allowed: a minimum, an average and a maximum that",
+        ),
+        (OSU.replace("19.00", "20.50"), "line 6: found 20.5, 20, 22.5; allowed: a minimum, an average and a maximum"),
+        (INTEL.replace("16.00", "18.50"), "found 15, 18.5, 18; allowed: a minimum, an average and a maximum"),
+        (OSU.replace("1024 ", f"{10**15} "), "line 6: found '1000000000000000'; allowed: a size of at most"),
+        (OSU.replace("1024 ", f"{'9' * 5000} "), "allowed: a size of at most 999999999999999 B"),
         (OSU.replace("1024 ", "1    "), "line 6: found the size of line 5 again; allowed: each size once"),
         (OSU.replace("22.50  ", "pass  "), "line 6: found '1024 20.00 19.00 pass 1000'; allowed: a size and numbers"),
     ],
@@ -90,6 +98,10 @@ def test_a_mistake_is_one_line(write: Callable[[str], Path], text: str, said: st
     with pytest.raises(InputError) as caught:
         read_output(write(text))
     assert said in str(caught.value)
+
+
+def test_columns_are_rounded_one_by_one(write: Callable[[str], Path]) -> None:
+    assert times(write(OSU.replace("20.00", "22.51"))) == [("alltoall", None, {1: 13.25, 1024: 22.5})]
 
 
 def test_the_command_writes_what_calibrate_reads(write: Callable[[str], Path], tmp_path: Path) -> None:
@@ -118,6 +130,7 @@ def test_the_command_writes_what_calibrate_reads(write: Callable[[str], Path], t
             "linear",
             "--shape: found '4x5'; allowed: sides whose product is the number of nodes, 16",
         ),
+        ("fugaku", 10**7, None, "linear", "--nodes: found 10000000; allowed: 2 ... 9999999"),
         ("fugaku", 4, None, "linear", "--nodes: found 4; allowed: a number of processes in "),
         ("fugaku", 16, None, "liner", "ALGORITHM=FILE: found 'liner'; did you mean 'linear'? allowed: of alltoall: "),
     ],

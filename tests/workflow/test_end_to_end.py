@@ -207,17 +207,17 @@ def test_only_one_run_at_a_time(project: Path) -> None:
 
 
 def test_a_step_that_fails_is_named_with_its_log(project: Path) -> None:
-    (project / "results" / "smoke" / "datasets").mkdir(parents=True)
-    (project / "results" / "smoke" / "datasets" / ".tiny.nc.tmp").mkdir()  # in the way of the dataset
+    references = project / "configs" / "references.yaml"
+    references.mkdir()  # in the way of the file
     status, out, err = reproduce(project)
     assert status == 1
     assert out == ""
     last = err.splitlines()[-1]
-    assert last.startswith("collate_experiment failed: ")
-    assert ".tiny.nc.tmp" in last  # what the job said last
-    assert last.endswith("; see results/smoke/logs/collate-tiny.log, results/smoke/logs/snakemake.log")
+    assert last.startswith("write_report failed: ")
+    assert "references.yaml" in last  # what the job said last
+    assert last.endswith("; see results/smoke/logs/report.log, results/smoke/logs/snakemake.log")
     assert len(records(project)) == 5
-    (project / "results" / "smoke" / "datasets" / ".tiny.nc.tmp").rmdir()
+    references.rmdir()
     assert reproduce(project)[0] == 0
 
 

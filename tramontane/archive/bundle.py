@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+import errno
 import hashlib
 import importlib.metadata
 import json
@@ -15,12 +16,23 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tramontane import __version__
-from tramontane.archive.contents import CHECKSUMS, CLAIMS, CRATE, README, VERSIONS, manifests, sources
+from tramontane.archive.contents import (
+    CHECKSUMS,
+    CLAIMS,
+    CRATE,
+    NAMED,
+    README,
+    VERSIONS,
+    check_outside,
+    manifests,
+    sources,
+)
 from tramontane.archive.crate import crate_metadata
 from tramontane.claims import evaluate
 from tramontane.errors import InputError
-from tramontane.results import datasets
+from tramontane.results import datasets, manifest
 from tramontane.results.store import Store
+from tramontane.support.files import UnwritableError
 from tramontane.support.layout import Layout
 
 _CHUNK = 1 << 20
@@ -49,17 +61,19 @@ def write_archive(root: Path, scale: str, out: Path) -> int:
     Raises
     ------
     InputError
-        If there is no such campaign, a dataset of it is not as it was written, or the file can't be written there.
+        If there is no such campaign, a dataset of it is not as it was written or not of the records that are there, or
+        the file can't be written there.
+    UnwritableError
+        If the system refuses to write the file.
     """
     if out.suffix != ".zip":
         raise InputError(out, "", str(out.suffix), "a name that ends in .zip", problem=f"found '{out.name}'")
     if not out.absolute().parent.is_dir():
         raise InputError(out, "", None, "a file in a folder that exists", problem=f"no folder {out.parent}")
-    files = sources(root, scale)
-    for path in files.values():
-        if path.parent == Layout(root, scale).datasets:
-            datasets.read(path)
-    about = versions(root, scale)
+    check_outside(root, out)
+    files, named = sources(root, scale)
+    _check_datasets(root, scale)
+    about = versions(root, scale) | {NAMED: [str(place) for place in named]}
     texts = {
         PurePosixPath(VERSIONS): _json(about),
         PurePosixPath(CLAIMS): _json([verdict.as_data() for verdict in evaluate(root, scale)]),
@@ -68,7 +82,7 @@ def write_archive(root: Path, scale: str, out: Path) -> int:
     sizes = {place: path.stat().st_size for place, path in files.items()}
     sizes |= {place: len(text.encode()) for place, text in texts.items()}
     texts[PurePosixPath(CRATE)] = crate_metadata(root, scale, sorted(sizes), sizes, about)
-    with _temporary(out) as temporary:
+    with _naming(out), _temporary(out) as temporary:
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as bundle:
             sums = {place: _copy(bundle, place, path, about["created"]) for place, path in files.items()}
             sums |= {place: _put(bundle, place, text, about["created"]) for place, text in texts.items()}
@@ -78,11 +92,21 @@ def write_archive(root: Path, scale: str, out: Path) -> int:
     return len(sums) + 1
 
 
+def _check_datasets(root: Path, scale: str) -> None:
+    """Refuse a dataset that is not as it was written, or of other records than are there (InputError)."""
+    layout, store = Layout(root, scale), Store(root)
+    for own in manifests(layout):
+        path = layout.dataset(own["name"])
+        if datasets.read(path).attrs.get(datasets.RECORDS) != store.digest(manifest.identities(own)):
+            allowed = f"a dataset of the records that are there; tramontane reproduce --scale {scale} --no-run makes it"
+            raise InputError(path, "", None, allowed, problem="made of other records")
+
+
 def versions(root: Path, scale: str) -> dict[str, Any]:
     """Return what made the results and when; what differs between records is a list."""
     layout = Layout(root, scale)
     store = Store(root)
-    identities = {point["id"] for own in manifests(layout) for point in own["points"] if "id" in point}
+    identities = set().union(*map(manifest.identities, manifests(layout)))
     records = [store.read(identity) for identity in sorted(identities) if store.has(identity)]
     known = [record["provenance"] for record in records]
 
@@ -127,7 +151,7 @@ Made by Tramontane {about["tramontane"]}: {about["records"]} of {about["points"]
 | `results/points/` | a record of each point |
 | `results/tables/` | tables of messages that points name by their digests, if any do |
 | `{CLAIMS}` | what became of the papers' statements |
-| `configs/` | what was studied |
+| `configs/`, and files that it names | what was studied |
 | `{VERSIONS}`, `requirements.lock` | what made it |
 | `{CRATE}` | all this for machines |
 
@@ -173,6 +197,17 @@ def _put(bundle: zipfile.ZipFile, place: PurePosixPath, text: str, created: str)
     data = text.encode()
     bundle.writestr(_entry(place, created), data)
     return hashlib.sha256(data).hexdigest()
+
+
+@contextlib.contextmanager
+def _naming(out: Path) -> Iterator[None]:
+    """Let the system's refusals name the file; only those of files that are read name these."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT) and error.filename is not None:
+            raise
+        raise UnwritableError(error.errno, error.strerror or str(error), str(out)) from error
 
 
 @contextlib.contextmanager

@@ -6,16 +6,25 @@ import stat
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
-from tramontane.archive.contents import CHECKSUMS, CLAIMS, CRATE, README, VERSIONS
+from tramontane.archive.contents import CHECKSUMS, CLAIMS, CRATE, NAMED, README, VERSIONS, needed
 from tramontane.errors import InputError
 from tramontane.results import datasets
-from tramontane.results.proof import RECORD, UNSOUND, checked, parse
-from tramontane.results.store import Store
+from tramontane.results.proof import (
+    FAILURE,
+    RECORD,
+    UNSOUND,
+    checked,
+    checked_matrix,
+    checksum,
+    has_matrix,
+    parse,
+)
+from tramontane.results.store import MISSING, POINTS, Store, digest_of, failed, ok
 from tramontane.study.patterns import patterns
 from tramontane.support.layout import Layout
 
@@ -76,27 +85,28 @@ def verify_archive(file: Path) -> Finding:
 
 
 def _verify(bundle: zipfile.ZipFile, file: Path) -> Finding:
-    entries = [entry for entry in bundle.infolist() if not entry.is_dir()]
+    entries = bundle.infolist()
     _check_bounds(entries)
     counts = Counter(entry.filename for entry in entries)
-    names = counts.keys()
+    names = dict.fromkeys(entry.filename for entry in entries if not entry.is_dir()).keys()
     if CHECKSUMS not in names:
         raise InputError(file, "", None, "a file written by tramontane archive", problem=f"no {CHECKSUMS} in it")
     problems = [*_unsafe(counts), *_links(entries), *_checksums(bundle, names)]
-    experiments = 0
-    points: set[str] = set()
+    experiments: dict[str, tuple[_Made | None, set[str]]] = {}
     try:
-        scale = _matching(_NAME, _read(bundle, VERSIONS)["scale"])
-        layout = Layout(_ROOT, scale)
-        problems += _lacking(names, [CRATE, CLAIMS, README, str(layout.report)])
+        about = _read(bundle, VERSIONS)
+        layout = Layout(_ROOT, _matching(_NAME, about["scale"]))
+        problems += _lacking(names, [CRATE, CLAIMS, README, str(layout.report), *about.get(NAMED, [])])
         for name in names:
             if PurePosixPath(name).parent == PurePosixPath(layout.manifests.as_posix()):
-                experiments += 1
                 own = _read(bundle, name)
-                points |= {_matching(_IDENTITY, point["id"]) for point in own["points"] if "id" in point}
+                points = {_matching(_IDENTITY, point["id"]) for point in own["points"] if "id" in point}
+                experiments[name] = None, points
                 experiment = _matching(_NAME, own["name"])
-                problems += _lacking(names, _needed(experiment, layout))
-                problems += _unsound(bundle, layout.dataset(experiment).as_posix(), names)
+                problems += _lacking(names, map(str, needed(experiment, layout.scale)))
+                made, flaws = _dataset(bundle, layout.dataset(experiment).as_posix(), names)
+                experiments[name] = made, points
+                problems += flaws
         described = {str(entity["@id"]).rstrip("/") for entity in _read(bundle, CRATE)["@graph"]}
         problems += [
             f"{name} is not described in {CRATE}"
@@ -107,11 +117,45 @@ def _verify(bundle: zipfile.ZipFile, file: Path) -> Finding:
         problems.append(f"can't be read: {' '.join(str(error).split())[:200]}")
     if not experiments:
         problems.append("no experiment in it")
-    places = {identity: Store(_ROOT).path(identity).as_posix() for identity in sorted(points)}
-    records = {identity: place for identity, place in places.items() if place in names}
-    problems += _unproven(bundle, records)
-    problems += _tables(bundle, records, names)
-    return Finding(len(names), experiments, len(records), len(points), tuple(dict.fromkeys(problems)))
+    identities = sorted(set().union(*(points for _, points in experiments.values())))
+    places = {identity: Store(_ROOT).path(identity).as_posix() for identity in identities}
+    records_there = {identity: place for identity, place in places.items() if place in names}
+    told = {problem.partition(" ")[0] for problem in problems}
+    looked = {identity: _state(bundle, identity, names, told) for identity in identities}
+    problems += [flaw for _, flaws in looked.values() for flaw in flaws]
+    if not any(problem.startswith(f"{POINTS.as_posix()}/") for problem in problems):  # else the records are to blame
+        states = {identity: state for identity, (state, _) in looked.items()}
+        problems += _of_others(experiments, states)
+    problems += _tables(bundle, records_there, names)
+    return Finding(len(names), len(experiments), len(records_there), len(identities), tuple(dict.fromkeys(problems)))
+
+
+class _Made(NamedTuple):
+    """Of which records a dataset was made: their digest, which older datasets lack, and what became of each point."""
+
+    records: str | None
+    became: dict[str, str]
+
+    def of(self, states: Mapping[str, str]) -> bool:
+        """Return whether these are the records."""
+        if self.records is not None:
+            return self.records == digest_of(states)
+        return all(states.get(identity, MISSING).split()[0] == became for identity, became in self.became.items())
+
+
+def _of_others(experiments: Mapping[str, tuple[_Made | None, set[str]]], states: Mapping[str, str]) -> Iterator[str]:
+    """Yield the experiments whose dataset was made of other records than those in the bundle.
+
+    Parameters
+    ----------
+    experiments : mapping
+        By its manifest, of which records the dataset of an experiment was made, if it can be read, and its points.
+    states : mapping
+        What the bundle knows of each point.
+    """
+    for name, (made, points) in experiments.items():
+        if made is not None and not made.of({identity: states[identity] for identity in points}):
+            yield f"the dataset of {_short(PurePosixPath(name).stem)} was made of other records"
 
 
 def _check_bounds(entries: Collection[zipfile.ZipInfo]) -> None:
@@ -176,27 +220,53 @@ def _checksums(bundle: zipfile.ZipFile, names: Collection[str]) -> Iterator[str]
             yield f"{_short(name)} has changed"
 
 
-def _unproven(bundle: zipfile.ZipFile, records: dict[str, str]) -> Iterator[str]:
-    """Yield the records that are not what they say."""
-    for identity, place in records.items():
+def _state(
+    bundle: zipfile.ZipFile, identity: str, names: Container[str], told: Container[str]
+) -> tuple[str, list[str]]:
+    """Return what a bundle knows of a point, as :meth:`Store.state` would, and what is wrong with its files.
+
+    What is wrong with a congestion matrix that was told of already is not told again.
+    """
+    store = Store(_ROOT)
+    state, flaws = MISSING, []
+    files = ((store.path(identity), RECORD, ok), (store.failure_path(identity), FAILURE, failed))
+    for place, form, said in ((path.as_posix(), form, said) for path, form, said in files):
+        if place not in names:
+            continue
         try:
-            checked(_content(bundle, place), identity, RECORD)
+            data = checked(_content(bundle, place), identity, form)
+            state = said(checksum(data))
+            matrix = store.congestion_path(identity)
+            if form is RECORD and has_matrix(data) and matrix.as_posix() not in told:
+                _check_matrix(bundle, data, matrix, names)
         except (zipfile.BadZipFile, *UNSOUND) as error:
-            yield f"{place}: {' '.join(str(error).split())[:200]}"
+            flaws.append(f"{place}: {' '.join(str(error).split())[:200]}")
+    return state, flaws
 
 
-def _unsound(bundle: zipfile.ZipFile, name: str, names: Container[str]) -> Iterator[str]:
-    """Yield what is wrong with a dataset that is there, as it was when it was archived."""
-    if name not in names:
-        return  # told already
+def _check_matrix(bundle: zipfile.ZipFile, record: dict[str, Any], matrix: Path, names: Container[str]) -> None:
+    """Refuse the congestion matrix of a record (ValueError)."""
+    if matrix.as_posix() not in names:
+        raise ValueError(f"{matrix.name} is missing")
+    with bundle.open(matrix.as_posix()) as packed:
+        checked_matrix(record, matrix, packed)
+
+
+def _dataset(bundle: zipfile.ZipFile, name: str, names: Container[str]) -> tuple[_Made | None, list[str]]:
+    """Return of which records a dataset was made, if it can be read, and what is wrong with it."""
     try:
-        datasets.read(Path(name), _content(bundle, name, MOST_DATASET))
+        if name in names:
+            dataset = datasets.read(Path(name), _content(bundle, name, MOST_DATASET))
+            points = (dataset[key].to_numpy().ravel().tolist() if key in dataset else () for key in ("id", "status"))
+            became = {str(identity): str(status) for identity, status in zip(*points, strict=True) if identity}
+            return _Made(dataset.attrs.get(datasets.RECORDS), became), []
     except InputError as error:
-        yield f"{name}: {error.problem}"
+        return None, [f"{name}: {error.problem}"]
     except ValueError as error:
-        yield str(error)
+        return None, [str(error)]
     except (zipfile.BadZipFile, zlib.error, EOFError):
-        return  # told already
+        pass
+    return None, []  # told already
 
 
 def _tables(bundle: zipfile.ZipFile, records: dict[str, str], names: Container[str]) -> Iterator[str]:
@@ -221,14 +291,8 @@ def _tables(bundle: zipfile.ZipFile, records: dict[str, str], names: Container[s
             yield f"{_short(name)} is not what its name says"
 
 
-def _needed(name: str, layout: Layout) -> list[str]:
-    """Return the files that an experiment of a campaign has, beside its records."""
-    paths = [layout.dataset(name), *layout.figures(name), Path("configs", "experiments", f"{name}.yaml")]
-    return [path.as_posix() for path in paths]
-
-
-def _lacking(names: Container[str], needed: list[str]) -> Iterator[str]:
-    return (f"{name} is missing" for name in needed if name not in names)
+def _lacking(names: Container[str], needed: Iterable[str]) -> Iterator[str]:
+    return (f"{_short(str(name))} is missing" for name in needed if name not in names)
 
 
 def _described(place: PurePosixPath, described: set[str]) -> bool:

@@ -27,6 +27,7 @@ _SAID = (
     re.compile(r"SLURM status is: '(\w+)'"),
 )
 _SNAKEMAKE = re.compile(r"^(?:\w+Error|\w+Exception)\b.*", re.MULTILINE)
+_FINISHED = re.compile(r"^Finished job", re.MULTILINE)
 _CAUSED = re.compile(r"\[Errno \d+\] (.*)")
 #: Said by Snakemake when something else has failed: never a cause.
 _CONSEQUENCE = ("At least one job did not complete", "Exiting because a job execution failed")
@@ -58,7 +59,8 @@ def why(log: Path, root: Path) -> str:
         causes += [_short(line) for line in text.splitlines() if line.strip()][-1:]
     cause = causes[0] if causes else ""
     if not failed:
-        return f"the workflow did not run: {cause or 'it said nothing'}; all of it in {display_path(log.absolute())}"
+        what = "ended early" if _FINISHED.search(text) else "did not run"
+        return f"the workflow {what}: {cause or 'it said nothing'}; all of it in {display_path(log.absolute())}"
     logs = list(dict.fromkeys(name for failure in failed.values() for name in failure.logs))
     places = [*logs[:_LOGS], *(["..."] if len(logs) > _LOGS else []), display_path(log.absolute())]
     return f"{', '.join(failed)} failed{': ' if cause else ''}{cause}; see {', '.join(places)}"

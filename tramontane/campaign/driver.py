@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
+from xml.parsers import expat
 
 from tramontane.campaign.causes import why
 from tramontane.campaign.lock import only_one
@@ -36,6 +37,9 @@ INTERVAL = 0.5
 _NAP = 0.1
 #: How long a workflow that was asked to stop is waited for [s].
 PATIENCE = 15.0
+
+#: Folders of figures that the report shows.
+_DRAWN = ("figures", "sheets", "schematics", "studies/*")
 
 #: Exit status of a run that was stopped: that of a shell command ended by SIGINT or SIGTERM.
 _STOPPED = 128
@@ -320,12 +324,26 @@ def undrawn(plan: Plan) -> Iterator[str]:
 
 
 def _remove_unsound(layout: Layout) -> None:
-    """Remove datasets that are not as they were written: the workflow, which looks at times only, would keep them."""
+    """Remove datasets and figures that can't be read: the workflow, which looks at times only, would keep them."""
     from tramontane.results.datasets import remove_unsound  # noqa: PLC0415 (slow to import)
 
     for path in sorted(layout.datasets.glob("*.nc")):
         if problem := remove_unsound(path):
             _say(f"{problem}; made again")
+    for path in sorted(path for folder in _DRAWN for path in layout.folder.glob(f"{folder}/*.svg") if path.is_file()):
+        if problem := _flaw_of_drawing(path):
+            path.unlink()
+            _say(f"{display_path(path)}: not an SVG file ({problem}); drawn anew")
+
+
+def _flaw_of_drawing(path: Path) -> str:
+    """Return why a file is not XML, as the report needs it; nothing if it is."""
+    try:
+        with path.open("rb") as stream:
+            expat.ParserCreate().ParseFile(stream)
+    except expat.ExpatError as error:
+        return str(error)
+    return ""
 
 
 def _nothing_to_do(plan: Plan) -> str:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from tramontane.campaign.clock import bring_back, now_at
 from tramontane.campaign.packing import Batch, Job, pack_all
+from tramontane.campaign.rules import Rules
 from tramontane.campaign.selection import choose
 from tramontane.errors import InputError, closest
 from tramontane.measurement.execution import find_unmeasurable
@@ -452,20 +453,21 @@ def write_plan(plan: Plan) -> None:
     for file, text in files.items():
         write_if_changed(file, text)
     write_if_changed(layout.plan, json.dumps(_outline(plan, _reported(plan)), indent=1) + "\n")
+    write_if_changed(layout.shown, json.dumps(Rules(plan.root).shown(plan.scale), indent=1) + "\n")
     os.utime(layout.plan)  # marks the start by the clock of the file system that gets the records; no rule waits for it
 
 
 def _drop_if_outrun(dataset: Path, experiment: PlannedExperiment, store: Store, running: Set[str]) -> None:
-    """Remove a dataset if a record is newer (of a killed run, or of another experiment) or is to come.
+    """Remove a dataset if records are not those it was made of, whatever their times, or if a record is to come.
 
     The latter counts where points failed before: of what their batch wrote, nothing would be missing. A manifest that
     is newer would not do, because Snakemake compares the content of small files too: it may be what it was before.
     """
-    try:
-        collated = dataset.stat().st_mtime_ns
-    except FileNotFoundError:
+    if not dataset.exists():
         return
-    if any(known in running or store.changed_at(known) > collated for known in experiment.points):
+    from tramontane.results.datasets import is_outrun  # noqa: PLC0415 (slow to import)
+
+    if running & experiment.points.keys() or is_outrun(dataset, store.digest(experiment.points)):
         dataset.unlink()
 
 

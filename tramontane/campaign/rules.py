@@ -195,6 +195,10 @@ class Rules:
                 found.setdefault(panel["figure"], []).append(name)
         return {sheet: names for sheet, names in found.items() if len(names) > 1}
 
+    def shown(self, scale: str) -> dict[str, Any]:
+        """Return which experiments the report shows, and which are panels of one figure."""
+        return {"experiments": list(self.outline(scale)["experiments"]), "sheets": self.sheets(scale)}
+
     def draws_schedules(self, scale: str) -> bool:
         """Return whether an experiment is of the paper that has figures of schedules."""
         return any(manifest.get("paper", {}).get("doi") == SCHEMATICS_OF for _, manifest in self._manifests(scale))
@@ -225,7 +229,8 @@ class Rules:
         yield from collating
         yield from drawing
         inputs = [path for step in (*collating, *drawing) for path in step.outputs]
-        yield Step((*inputs, *_paths(self.code_of_report())), (Layout(self.root, scale).report,))
+        layout = Layout(self.root, scale)
+        yield Step((layout.shown, *inputs, *_paths(self.code_of_report())), (layout.report,))
 
     def is_fresh(self, scale: str) -> bool:
         """Return whether every file of the campaign is there and none is out of date."""
@@ -248,7 +253,7 @@ class Rules:
             for name, file in published.studies(self.root, scale).items():
                 yield Step((file, *_paths(self.code_of_studies())), tuple(layout.study(name)))
         for sheet, names in self.sheets(scale).items():
-            yield Step((*map(layout.dataset, names), *code), tuple(layout.sheet(sheet)))
+            yield Step((layout.shown, *map(layout.dataset, names), *code), tuple(layout.sheet(sheet)))
 
 
 def figure_outputs() -> list[str]:

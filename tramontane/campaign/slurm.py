@@ -67,7 +67,8 @@ def find_limits(profile: Path) -> Limits:
     """Return what a job may ask for in the partition that a profile names, or else in Slurm's default one."""
     partition = (_options(profile).get("default-resources") or {}).get("slurm_partition")
     chosen = ["--partition", str(partition)] if partition else []
-    done = _ask("sinfo", "--noheader", "--format=%P|%l|%m|%G", *chosen)
+    # Without --exact, nodes with less memory or other devices hide the largest: "1000+" is the memory of the smallest.
+    done = _ask("sinfo", "--exact", "--noheader", "--format=%P|%l|%m|%G", *chosen)
     rows = [tuple(line.strip().split("|")) for line in done.splitlines()]
     return limits([row for row in rows if partition or row[0].endswith("*")])
 

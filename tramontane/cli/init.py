@@ -1,5 +1,6 @@
 """``tramontane init``."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -16,4 +17,4 @@ def init(
 
     lay_out(folder)
     print(display_path(folder))
-    print(f"cd {folder} && tramontane reproduce --scale smoke --experiments {FIRST}", file=sys.stderr)
+    print(f"cd {shlex.quote(str(folder))} && tramontane reproduce --scale smoke --experiments {FIRST}", file=sys.stderr)

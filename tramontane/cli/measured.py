@@ -30,13 +30,15 @@ def measured(
 ) -> None:
     """Make a table for `calibrate --measured` of what OSU's or Intel's MPI benchmarks printed (docs/calibration.md)."""
     from tramontane.study import find_root, list_machines
-    from tramontane.study.systems.timed_collectives import KEYS, MEDIAN, fits
+    from tramontane.study.systems.timed_collectives import KEYS, MEDIAN, MOST_NODES, fits
     from tramontane.support.files import write_atomically
 
     to_write("--output", output)
     machines = list_machines(find_root())
     if machine not in machines:
         raise InputError("--machine", "", machine, ", ".join(machines), hint=closest(machine, machines))
+    if nodes > MOST_NODES:
+        raise InputError("--nodes", "", nodes, f"2 ... {MOST_NODES}")
     job = shape or str(nodes)
     if not fits(job, nodes):
         raise InputError("--shape", "", job, f"sides whose product is the number of nodes, {nodes}")

@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from tramontane import __version__
-from tramontane.results.manifest import Manifest, manifest
+from tramontane.results.datasets import RECORDS
+from tramontane.results.manifest import Manifest, identities, manifest
 from tramontane.results.published import MARK
 from tramontane.results.revisions import CURRENT, REVISION, counts_as, tally
 from tramontane.results.store import Store
@@ -84,6 +85,8 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
         ``congestion_packets``, ``_sum``, ``_max`` and ``_mean``. The same manifest and records give the same dataset.
     """
     dims = {dim["name"]: dim["values"] for dim in data["dims"]}
+    # Before they are read: what changes meanwhile makes this dataset an old one.
+    records = store.digest(identities(data))
     rows = [_row(point, store, data.get(REVISION)) for point in data["points"]]
     places = [_place(point["coords"], dims) for point in data["points"]]
     dataset = _dataset(dims, rows, places)
@@ -91,7 +94,9 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     attributes = _global_attributes(data, [row.provenance for row in rows if row.provenance])
     revisions = list(tally(dataset))
     stated = revisions[0] if len(revisions) == 1 else " and ".join(map(str, revisions))
-    return dataset.assign_attrs(attributes | {"simulator_revision": stated, "substrates": ", ".join(substrates)})
+    return dataset.assign_attrs(
+        attributes | {"simulator_revision": stated, "substrates": ", ".join(substrates), RECORDS: records}
+    )
 
 
 def single(result: Mapping[str, Any]) -> xr.Dataset:

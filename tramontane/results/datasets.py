@@ -2,18 +2,20 @@
 
 import hashlib
 import io
-import os
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from tramontane.errors import InputError
+from tramontane.support.files import write_atomically
 
 #: Values of a dataset that is read: a file of some bytes may claim any number [B].
 MOST_BYTES = 8 << 30
 #: The attribute that holds the digest.
 DIGEST = "content_sha256"
+#: The attribute that tells of which records a dataset was made (:func:`tramontane.results.store.digest_of`).
+RECORDS = "records_sha256"
 
 
 def digest(dataset: xr.Dataset) -> str:
@@ -44,19 +46,16 @@ def digest(dataset: xr.Dataset) -> str:
 
 
 def write(dataset: xr.Dataset, path: Path) -> None:
-    """Write a dataset as NetCDF 4 with its digest, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        # Most cells of a congestion matrix are zeros.
-        large = {str(name): {"zlib": True} for name in dataset.data_vars if str(name).startswith("congestion_")}
-        sealed = dataset.assign_attrs({DIGEST: digest(dataset)})
-        sealed.to_netcdf(temporary, engine="h5netcdf", encoding=large)
-        with temporary.open("rb") as stream:
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    """Write a dataset as NetCDF 4 with its digest, whole or not at all (UnwritableError).
+
+    It is made in memory: HDF5 ends with a segmentation fault where a disk is full.
+    """
+    # Most cells of a congestion matrix are zeros.
+    large = {str(name): {"zlib": True} for name in dataset.data_vars if str(name).startswith("congestion_")}
+    sealed = dataset.assign_attrs({DIGEST: digest(dataset)})
+    content = io.BytesIO()
+    sealed.to_netcdf(content, engine="h5netcdf", encoding=large)
+    write_atomically(path, content.getbuffer())
 
 
 def read(path: Path, content: bytes | None = None) -> xr.Dataset:
@@ -89,6 +88,17 @@ def read(path: Path, content: bytes | None = None) -> xr.Dataset:
     if dataset.attrs.get(DIGEST) != digest(dataset):
         raise InputError(path, "", None, allowed, problem="it has no digest or has changed since")
     return dataset
+
+
+def is_outrun(path: Path, records: str) -> bool:
+    """Return whether a dataset was made of other records than those with this digest; what is damaged says nothing."""
+    import h5py  # noqa: PLC0415 (xarray would read all variables' names and sizes, too)
+
+    try:
+        with h5py.File(path) as file:
+            return bool(file.attrs.get(RECORDS) != records)
+    except OSError:
+        return False
 
 
 def remove_unsound(path: Path) -> str:

@@ -98,6 +98,11 @@ def dump(data: Manifest) -> str:
     return f'{head.removesuffix("}").rstrip()},\n "points": [\n{points}\n ]\n}}\n'
 
 
+def identities(data: Manifest) -> set[str]:
+    """Return the identities of the points of a manifest, but of those that are excluded."""
+    return {point["id"] for point in data["points"] if "id" in point}
+
+
 def read(path: Path) -> Manifest:
     """Return what is in the file of a manifest.
 

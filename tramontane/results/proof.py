@@ -6,7 +6,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 #: The form of a record; it rises when an older program would misread a newer record.
 FORMAT = 1
@@ -46,6 +46,11 @@ def sealed(data: dict[str, Any]) -> dict[str, Any]:
 def unsealed(data: dict[str, Any]) -> dict[str, Any]:
     """Return a record or a failure without its proof."""
     return {key: value for key, value in data.items() if key not in _PROOF}
+
+
+def checksum(data: Mapping[str, Any]) -> str:
+    """Return what a record or a failure that has been checked says is its checksum."""
+    return str(data[_SUM])
 
 
 def matrix_digest(matrix: dict[str, Any]) -> dict[str, str]:
@@ -107,17 +112,31 @@ def checked(content: bytes, identity: str, form: Mapping[str, type]) -> dict[str
     return data
 
 
-def checked_matrix(record: dict[str, Any], file: Path) -> dict[str, Any] | None:
+def has_matrix(record: Mapping[str, Any]) -> bool:
+    """Return whether a record that has been checked has a congestion matrix beside it."""
+    return _MATRIX in record
+
+
+def checked_matrix(record: dict[str, Any], file: Path, opened: IO[bytes] | None = None) -> dict[str, Any] | None:
     """Return the congestion matrix that a record says it has; None if it has none.
+
+    Parameters
+    ----------
+    record : dict
+        The record.
+    file : Path
+        File of the matrix.
+    opened : binary file, optional
+        What is in the file, if it is not on the disk.
 
     Raises
     ------
     ValueError, EOFError, OSError, zlib.error
         If it is missing, damaged or of another point.
     """
-    if _MATRIX not in record:
+    if not has_matrix(record):
         return None
-    with file.open("rb") as packed, gzip.open(packed) as stream:
+    with opened or file.open("rb") as packed, gzip.open(packed) as stream:
         try:
             matrix: dict[str, Any] = parse(stream.read(_LARGEST_MATRIX + 1), _LARGEST_MATRIX)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:

@@ -12,10 +12,10 @@ that it says. What fails one of these is set aside and counts as missing.
 import functools
 import gzip
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tramontane.results.proof import (
     FAILURE,
@@ -23,6 +23,8 @@ from tramontane.results.proof import (
     UNSOUND,
     checked,
     checked_matrix,
+    checksum,
+    digest,
     matrix_digest,
     sealed,
     unsealed,
@@ -79,6 +81,16 @@ class Store:
         """Return whether the last attempt at the point failed."""
         return self._examine(identity, self.failure_path(identity))
 
+    def state(self, identity: str) -> str:
+        """Return what is known of a point: whether it has a result or failed, and the checksum of what says so."""
+        if self.has_failed(identity):
+            return failed(self._proven(identity, self.failure_path(identity)).checksum)
+        return ok(self._proven(identity, self.path(identity)).checksum) if self.has(identity) else MISSING
+
+    def digest(self, identities: Iterable[str]) -> str:
+        """Return a digest of what is known of points, in whatever order they are given; see :func:`digest_of`."""
+        return digest_of({identity: self.state(identity) for identity in identities})
+
     def read(self, identity: str) -> dict[str, Any]:
         """Return the record of a point: ``{"id", "point", "result", "provenance"}``.
 
@@ -96,7 +108,7 @@ class Store:
     def read_congestion(self, identity: str) -> dict[str, Any] | None:
         """Return a point's congestion matrix, ``{"bins", "ranks", "packets", "sum_s", "max_s"}``, if it has one."""
         record = checked(self.path(identity).read_bytes(), identity, RECORD)
-        return checked_matrix(record, self._congestion_path(identity))
+        return checked_matrix(record, self.congestion_path(identity))
 
     def files(self, identity: str) -> list[Path]:
         """Return the sound files of a point: its record with the congestion matrix, and its failure."""
@@ -104,18 +116,19 @@ class Store:
         if self._examine(identity, self.path(identity)):
             found += [self.path(identity)]
             if self.read_congestion(identity) is not None:
-                found += [self._congestion_path(identity)]
+                found += [self.congestion_path(identity)]
         return found + [self.failure_path(identity)] * self.has_failed(identity)
 
     def _examine(self, identity: str, path: Path) -> bool:
         """Return whether a file is there and sound; what is not is set aside, and told."""
-        stamp = _stamp(path), _stamp(self._congestion_path(identity))
-        if stamp[0] is None:
-            return False
-        flaw = _flaw(path, identity, self._congestion_path(identity), stamp)
-        if flaw is not None:
-            self._set_aside(path, flaw, stamp)
-        return flaw is None
+        proof = self._proven(identity, path)
+        if proof.flaw is not None:
+            self._set_aside(path, proof.flaw, proof.stamp)
+        return proof.sound
+
+    def _proven(self, identity: str, path: Path) -> "_Proof":
+        matrix = self.congestion_path(identity)
+        return _proven(path, identity, matrix, (_stamp(path), _stamp(matrix)))
 
     def _set_aside(self, path: Path, flaw: str, stamp: Any) -> None:
         """Rename an unsound file, or ignore it where that is not ours to do; say so in one line, once."""
@@ -129,7 +142,7 @@ class Store:
         congestion = result.pop("congestion", None)
         if congestion is not None:  # before the record, which says that the point is complete
             write_atomically(
-                self._congestion_path(identity), gzip.compress(dump(congestion).encode(), compresslevel=6, mtime=0)
+                self.congestion_path(identity), gzip.compress(dump(congestion).encode(), compresslevel=6, mtime=0)
             )
         content = {**record, "result": result} | ({} if congestion is None else matrix_digest(congestion))
         write_atomically(self.path(identity), dump(sealed(content)))
@@ -145,7 +158,8 @@ class Store:
         """Return where the checkpoint of a point that has not ended lies, or would lie."""
         return Path(self._home, self.folder, identity[:2], identity + _CHECKPOINT)
 
-    def _congestion_path(self, identity: str) -> Path:
+    def congestion_path(self, identity: str) -> Path:
+        """Return where the congestion matrix of a point lies, or would lie."""
         return Path(self._home, self.folder, identity[:2], identity + _CONGESTION)
 
     def changed_at(self, identity: str) -> int:
@@ -159,21 +173,54 @@ class Store:
                 yield path.name.removesuffix(_RECORD)
 
 
+#: What is known of a point without a record, and without a failure.
+MISSING = "missing"
+
+
+def ok(checksum: str) -> str:
+    """Return what is known of a point whose record has this checksum."""
+    return f"ok {checksum}"
+
+
+def failed(checksum: str) -> str:
+    """Return what is known of a point whose failure has this checksum."""
+    return f"failed {checksum}"
+
+
+def digest_of(states: Mapping[str, str]) -> str:
+    """Return a digest of what is known of points, by their identities; it tells of which records a dataset was made."""
+    return digest(dict(states))
+
+
+class _Proof(NamedTuple):
+    """What a look at a file found: nothing (it is not there), what is wrong with it, or its checksum."""
+
+    stamp: Any
+    flaw: str | None = None
+    checksum: str = ""
+
+    @property
+    def sound(self) -> bool:
+        return bool(self.checksum)
+
+
 @functools.cache
-def _flaw(path: Path, identity: str, matrix: Path, stamp: Any) -> str | None:
-    """Return what is wrong with a file of a point, if anything; looked at once while its `stamp` is the same."""
+def _proven(path: Path, identity: str, matrix: Path, stamp: Any) -> _Proof:
+    """Look at a file of a point; once while its `stamp` is the same."""
+    if stamp[0] is None:
+        return _Proof(stamp)
     try:
-        if path.name.endswith(_FAILURE):
-            checked(path.read_bytes(), identity, FAILURE)
-        else:
-            checked_matrix(checked(path.read_bytes(), identity, RECORD), matrix)
+        form = FAILURE if path.name.endswith(_FAILURE) else RECORD
+        record = checked(path.read_bytes(), identity, form)
+        if form is RECORD:
+            checked_matrix(record, matrix)
+        return _Proof(stamp, checksum=checksum(record))
     except FileNotFoundError as error:
-        return f"{Path(str(error.filename)).name} is missing"
+        return _Proof(stamp, f"{Path(str(error.filename)).name} is missing")
     except OSError as error:
-        return str(error.strerror)
+        return _Proof(stamp, str(error.strerror))
     except UNSOUND as error:
-        return " ".join(str(error).split())[:200]
-    return None
+        return _Proof(stamp, " ".join(str(error).split())[:200])
 
 
 def _rename(path: Path) -> str:

@@ -4,9 +4,11 @@ A name stands for a file in ``configs/``; a machine file may extend another one,
 Table 1 share one file of base parameters and a sensitivity study swaps that file alone.
 """
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -137,12 +139,35 @@ def _with_names(value: object, key: str, root: Path, origin: Origin) -> object:
     return value
 
 
+class Named(NamedTuple):
+    """The name of a file, and where it is written."""
+
+    name: str
+    origin: Origin
+
+
+_named: ContextVar[dict[Path, Named] | None] = ContextVar("_named", default=None)
+
+
+@contextmanager
+def files_named() -> Iterator[dict[Path, Named]]:
+    """Give the files that are found by their names meanwhile, such as traces, each as it is named first."""
+    found: dict[Path, Named] = {}
+    token = _named.set(found)
+    try:
+        yield found
+    finally:
+        _named.reset(token)
+
+
 def find_file(name: str, root: Path, origin: Origin) -> Path:
     """Return the file that is meant at some place: beside the file where it is named, or below the project's folder."""
     places = [folder.absolute() / name for folder in (Path(origin.source).parent, root)]
     for place in places:
         with suppress(OSError):  # a name that no file system takes
             if name and place.exists():
+                if (found := _named.get()) is not None:
+                    found.setdefault(place, Named(name, origin))
                 return place
     raise InputError(origin.source, origin.key, name, f"a file beside this one, or below {root}")
 

@@ -107,6 +107,11 @@ class Layout:
         return self.folder / "plan" / "plan.json"
 
     @property
+    def shown(self) -> Path:
+        """What the report and the figures of several experiments show, which changes where an experiment goes, too."""
+        return self.folder / "plan" / "shown.json"
+
+    @property
     def manifests(self) -> Path:
         """The folder of the experiments' manifests."""
         return self.folder / "plan" / "experiments"

@@ -84,7 +84,7 @@ def archive(file: Path, ranks: list[int], title: str) -> Iterator[Archive]:
         If the library is missing, or what lies where the archive goes is none.
     """
     otf2 = check(file)
-    places = _places(file)
+    places = parts_of(file)
     with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.absolute().parent) as folder:
         with otf2.writer.open(str(Path(folder) / "new"), archive_name=file.stem, timer_resolution=PER_SECOND) as writer:
             yield Archive(otf2, writer, ranks, title)
@@ -94,7 +94,7 @@ def archive(file: Path, ranks: list[int], title: str) -> Iterator[Archive]:
             (Path(folder) / "new" / place.name).replace(place)
 
 
-def _places(file: Path) -> list[Path]:
+def parts_of(file: Path) -> list[Path]:
     """Return what an archive consists of, its anchor file last."""
     return [file.with_suffix(""), file.with_suffix(".def"), file]
 
@@ -102,7 +102,7 @@ def _places(file: Path) -> list[Path]:
 def check(file: Path) -> Any:
     """Return the library, if an archive can be written; else InputError."""
     otf2 = library(file)
-    events, definitions, anchor = _places(file)
+    events, definitions, anchor = parts_of(file)
     for place in (events, definitions):
         if place.exists() and not anchor.exists():
             problem = f"{display_path(place)} is there and belongs to no archive"

@@ -22,6 +22,7 @@ rule draw_figure:
 
 rule draw_sheet:
     input:
+        shown="results/{scale}/plan/shown.json",
         datasets=files.datasets_of_sheet,
         code=files.code_of_analysis(),
     output:
@@ -85,6 +86,7 @@ rule draw_study:
 
 rule write_report:
     input:
+        shown="results/{scale}/plan/shown.json",
         datasets=files.datasets,
         figures=files.figures,
         code=files.code_of_report(),

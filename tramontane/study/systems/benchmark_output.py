@@ -5,12 +5,14 @@ of the slowest process counts, as an operation takes as long as that: `Max Laten
 mean over processes; ``t_max[usec]`` of Intel's. A line of 0 B is no operation, and left out.
 """
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tramontane.errors import InputError
+from tramontane.study.systems.timed_collectives import MOST_BYTES
 
 OSU, INTEL = "osu", "imb"
 ALLOWED = "the output of osu_alltoall, osu_allreduce, or IMB-MPI1 Alltoall or Allreduce"
@@ -19,6 +21,12 @@ _OSU_TITLE = re.compile(r"# OSU MPI.*?(All-to-All|Alltoall|Allreduce)\b", re.IGN
 _INTEL_TITLE = re.compile(r"#\s*Benchmarking\s+(Alltoall|Allreduce)\s*$", re.IGNORECASE)
 _PROCESSES = re.compile(r"#\s*#processes\s*=\s*([0-9]+)")
 _COLUMNS = {OSU: ("Max Latency(us)", "Avg Latency(us)"), INTEL: ("t_max[usec]",)}
+#: What is printed beside, too; each is rounded by itself [us].
+_BOUNDS = {
+    OSU: ("Min Latency(us)", "Avg Latency(us)", "Max Latency(us)"),
+    INTEL: ("t_min[usec]", "t_avg[usec]", "t_max[usec]"),
+}
+_ROUNDING = 0.02
 _SIZE = {OSU: "Size", INTEL: "bytes"}
 
 
@@ -100,16 +108,22 @@ def _add(path: Path, number: int, line: str, block: Block, columns: list[str]) -
     cells = line.split()
     if not cells[0].isdecimal():
         return
-    size, name = int(cells[0]), next(name for name in _COLUMNS[block.program] if name in columns)
-    where, place = f"line {number}", columns.index(name)
+    where, name = f"line {number}", next(name for name in _COLUMNS[block.program] if name in columns)
+    if len(cells[0]) > len(str(MOST_BYTES)):
+        raise InputError(path, where, cells[0], f"a size of at most {MOST_BYTES} B")
+    size, place = int(cells[0]), columns.index(name)
     try:
         time = float(cells[place])
+        bounds = [float(cells[columns.index(name)]) for name in _BOUNDS[block.program] if name in columns]
     except (ValueError, IndexError):
         raise InputError(path, where, " ".join(cells), f"a size and numbers for {', '.join(columns[1:])}") from None
     if size == 0:
         return
     if not 0 < time < float("inf"):
         raise InputError(path, f"{where}, {name}", cells[place], "a positive time in microseconds")
+    if not all(low <= high + _ROUNDING for low, high in itertools.pairwise(bounds)):
+        text = f"found {', '.join(f'{bound:g}' for bound in bounds)}"
+        raise InputError(path, where, None, "a minimum, an average and a maximum that are in order", problem=text)
     if size in block.times:
         text = f"found the size of line {block.times[size][1]} again"
         raise InputError(path, where, None, "each size once in a table", problem=text)

@@ -35,12 +35,14 @@ ALGORITHMS: Mapping[str, Mapping[str, str | None]] = {
 UNKNOWN = "library-default"
 #: Machines that a file may call by another name than ``configs/machines``.
 ALIASES = {"mare_nostrum": "marenostrum5"}
+#: Most nodes of a job, as many as a side of a shape may have, and most bytes.
+MOST_NODES, MOST_BYTES = 10**7 - 1, 10**15 - 1
 KEYS = ("machine", "shape", "nodes", "operation", "algorithm", "bytes")
 MEDIAN, LOW, HIGH = "median_us", "low_us", "high_us"
 LIKE = "the columns of validation/measured/pico.csv"
 
 _SHAPE = re.compile(r"[1-9][0-9]{0,6}(x[1-9][0-9]{0,6}){0,7}", re.ASCII)
-_WHOLE = re.compile(r"[0-9]{1,15}", re.ASCII)
+_WHOLE = re.compile(r"[0-9]{1,20}", re.ASCII)
 _TIMES = ("min_us", MEDIAN, "max_us", LOW, HIGH)
 
 
@@ -156,9 +158,11 @@ def _row(path: Path, number: int, cells: Mapping[str, str], machines: list[str],
             raise mistake(column, ", ".join(allowed), closest(name, allowed))
         return name
 
-    def whole(column: str) -> int:
+    def whole(column: str, most: int) -> int:
         if not _WHOLE.fullmatch(cells[column]) or int(cells[column]) < 1:
             raise mistake(column, "a whole number, 1 or more, without a unit")
+        if int(cells[column]) > most:
+            raise mistake(column, f"at most {most}")
         return int(cells[column])
 
     def time(column: str) -> float:
@@ -173,10 +177,10 @@ def _row(path: Path, number: int, cells: Mapping[str, str], machines: list[str],
     machine = ALIASES.get(cells["machine"]) or one_of("machine", [*machines, *ALIASES])
     operation = one_of("operation", list(ALGORITHMS))
     algorithm = one_of("algorithm", list(ALGORITHMS[operation]))
-    nodes = whole("nodes")
+    nodes = whole("nodes", MOST_NODES)
     shape = cells["shape"]
     if not fits(shape, nodes):
         raise mistake("shape", f"sides whose product is the number of nodes, {nodes}, such as {nodes} or 1x{nodes}")
-    case = Case(machine, shape, nodes, operation, algorithm, whole("bytes"))
+    case = Case(machine, shape, nodes, operation, algorithm, whole("bytes", MOST_BYTES))
     found = {column: time(column) for column in _TIMES if column in times or (cells.get(column))}
     return Timed(path, number, case, found, cells.get("date", ""), cells.get("variant", ""))
