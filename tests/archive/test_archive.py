@@ -14,6 +14,7 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import xarray as xr
@@ -21,7 +22,8 @@ from rocrate.rocrate import ROCrate
 
 from analysis import report
 from analysis.draw import draw_files
-from tramontane.archive import verify_archive, write_archive
+from tramontane.archive import contents, verify_archive, write_archive
+from tramontane.archive.citation import citation
 from tramontane.campaign.plan import Plan
 from tramontane.errors import InputError
 from tramontane.results import manifest
@@ -42,6 +44,8 @@ def campaign(project: Path, execute: Callable[..., Plan]) -> Path:
     for name in ("claims", "machines", "paper", "workloads"):
         shutil.copytree(ROOT / "configs" / name, project / "configs" / name)
     shutil.copy(ROOT / "configs" / "references.yaml", project / "configs")
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    file.write_text(f"{file.read_text()}references: [Z]\n")
     return ended(project, execute)
 
 
@@ -237,6 +241,48 @@ def test_names_of_experiments_may_have_dots(campaign: Path, tmp_path: Path, exec
     with zipfile.ZipFile(tmp_path / "campaign.zip") as opened:
         datasets = [name for name in opened.namelist() if name.endswith(".nc")]
     assert datasets == ["results/smoke/datasets/tiny.more.nc"]
+
+
+def test_a_bundle_names_whom_the_study_names_and_what_it_cites(campaign: Path, tmp_path: Path) -> None:
+    def described() -> dict[str, Any]:
+        write_archive(campaign, "smoke", tmp_path / "campaign.zip")
+        assert verify_archive(tmp_path / "campaign.zip").problems == ()
+        with zipfile.ZipFile(tmp_path / "campaign.zip") as opened:
+            entities = json.loads(opened.read(contents.CRATE))["@graph"]
+        return {entity["@id"]: entity for entity in entities}
+
+    shutil.rmtree(campaign / "configs" / "claims")
+    (campaign / "configs" / "wörds and blanks.csv").write_text("a\n")
+    crate = described()
+    assert crate["./"]["name"] == "project: results of the smoke campaign"
+    assert not {"license", "author"} & crate["./"].keys()
+    assert crate["./"]["citation"] == [{"@id": "https://doi.org/10.5194/gmd-11-3409-2018"}]
+
+    (campaign / "CITATION.cff").write_text(
+        "cff-version: 1.2.0\ntitle: Our winds\nlicense: CC-BY-4.0\n"
+        "authors: [{family-names: Lovelace, given-names: Ada}, {name: Our centre}]\n"
+    )
+    crate = described()
+    assert crate["./"]["name"] == "Our winds: results of the smoke campaign"
+    assert crate["./"]["license"] == {"@id": "https://spdx.org/licenses/CC-BY-4.0"}
+    assert [crate[author["@id"]]["name"] for author in crate["./"]["author"]] == ["Ada Lovelace", "Our centre"]
+    assert "CITATION.cff" in crate
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("license: MIT\n", "title: found nothing; allowed: a title"),
+        ("title: A\nlicense: [MIT]\n", "license: found ['MIT']; allowed: an identifier of SPDX, such as CC-BY-4.0"),
+        ("title: A\nauthors: Ada\n", "authors: found 'Ada'; allowed: a list of people"),
+        ("title: A\nauthors: [{orcid: x}]\n", "authors[0]: found {orcid: 'x'}; allowed: family-names and given"),
+    ],
+)
+def test_a_citation_that_says_nothing_is_one_line(tmp_path: Path, text: str, line: str) -> None:
+    (tmp_path / "CITATION.cff").write_text(text)
+    with pytest.raises(InputError) as caught:
+        citation(tmp_path)
+    assert f"CITATION.cff: {line}" in str(caught.value)
 
 
 def test_an_experiment_without_its_figure_is_not_archived(campaign: Path, tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ import xarray as xr
 
 from tramontane.claims import VERDICTS, Verdict, evaluate, pages
 from tramontane.errors import InputError
-from tramontane.results import datasets
+from tramontane.results import datasets, manifest
+from tramontane.study import expand, load_experiment
+from tramontane.support.layout import Layout
 
 from .data import dataset
 
@@ -283,6 +285,9 @@ def test_a_statement_counts_only_on_its_grid(root: Path, store: Callable[..., No
         ("paper: Z", "paper: Y", ["paper", "'Y'"]),
         ("where: Fig. 1", "wher: Fig. 1", ["claims.faster.wher", "did you mean 'where'?"]),
         ("what: cells", "what: cell", ["claims.sums.checks[0].what", "did you mean 'cells'?"]),
+        ("by: 2,", "by: 0,", ["claims.faster.checks[1].by", "found 0"]),
+        ("of: b, than: a", "of: b, than: b", ["claims.faster.checks[0].than: found 'b' twice", "different curves"]),
+        ("{series: b}}", "{series: b}, variable: foo}", ["claims.chosen.curves.b.variable: found 'foo'", "time_s"]),
     ],
 )
 def test_a_mistake_in_the_statements_is_one_line(root: Path, old: str, new: str, parts: list[str]) -> None:
@@ -304,6 +309,30 @@ def test_a_statement_stands_in_one_file(root: Path) -> None:
 
 def test_a_project_without_statements_has_no_verdicts(tmp_path: Path) -> None:
     assert evaluate(tmp_path, "laptop") == []
+
+
+def test_nothing_is_asked_by_name_of_a_project_without_statements(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no statement 'faster'; allowed: none: no file there has statements"):
+        evaluate(tmp_path, "laptop", ["faster"])
+
+
+def test_an_experiment_that_was_changed_and_not_run_again_decides_nothing(
+    root: Path, store: Callable[..., None]
+) -> None:
+    file = root / "configs" / "experiments" / "tiny.yaml"
+    experiment = load_experiment(file)
+    planned = Layout(root, "laptop").manifest("tiny")
+    planned.parent.mkdir(parents=True)
+    planned.write_text(manifest.dump(manifest.manifest(experiment, expand(experiment, "laptop"))))
+    store(lines())
+    assert by_name(evaluate(root, "laptop"))["faster"].verdict == "reproduced"
+    file.write_text(file.read_text().replace("title: Tiny", "title: Small"))
+    assert by_name(evaluate(root, "laptop"))["faster"].verdict == "reproduced"
+    file.write_text(file.read_text().replace("algorithm: ring", "algorithm: recursive-doubling"))
+    found = by_name(evaluate(root, "laptop"))["faster"]
+    assert found.verdict == "not evaluated"
+    assert "lacks experiment tiny as it is now: its dataset is older at scale laptop" in found.evidence
+    assert found.command == "tramontane reproduce --scale laptop --experiments 'tiny'"
 
 
 def test_a_damaged_dataset_is_one_line(root: Path, store: Callable[..., None]) -> None:

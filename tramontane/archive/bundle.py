@@ -32,6 +32,9 @@ from tramontane.claims import evaluate
 from tramontane.errors import InputError
 from tramontane.results import datasets, manifest
 from tramontane.results.store import Store
+from tramontane.study import load_experiment
+from tramontane.study.experiments.claims import statements
+from tramontane.study.reading.project import EXPERIMENTS
 from tramontane.support.files import UnwritableError
 from tramontane.support.layout import Layout
 
@@ -81,7 +84,7 @@ def write_archive(root: Path, scale: str, out: Path) -> int:
     }
     sizes = {place: path.stat().st_size for place, path in files.items()}
     sizes |= {place: len(text.encode()) for place, text in texts.items()}
-    texts[PurePosixPath(CRATE)] = crate_metadata(root, scale, sorted(sizes), sizes, about)
+    texts[PurePosixPath(CRATE)] = crate_metadata(root, scale, sorted(sizes), sizes, about, _cited(root, scale))
     with _naming(out), _temporary(out) as temporary:
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as bundle:
             sums = {place: _copy(bundle, place, path, about["created"]) for place, path in files.items()}
@@ -100,6 +103,14 @@ def _check_datasets(root: Path, scale: str) -> None:
         if datasets.read(path).attrs.get(datasets.RECORDS) != store.digest(manifest.identities(own)):
             allowed = f"a dataset of the records that are there; tramontane reproduce --scale {scale} --no-run makes it"
             raise InputError(path, "", None, allowed, problem="made of other records")
+
+
+def _cited(root: Path, scale: str) -> list[str]:
+    """Return the keys of the publications that the experiments and statements of a campaign name."""
+    named = {paper for _, (paper, _) in statements(root)}
+    for own in manifests(Layout(root, scale)):
+        named |= set(load_experiment(root / EXPERIMENTS / f"{own['name']}.yaml").references)
+    return sorted(named)
 
 
 def versions(root: Path, scale: str) -> dict[str, Any]:

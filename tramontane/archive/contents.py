@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from tramontane.archive.citation import CITATION
 from tramontane.errors import InputError
 from tramontane.results import manifest
 from tramontane.results.store import Store
@@ -18,8 +19,10 @@ from tramontane.study.reading.project import EXPERIMENTS
 from tramontane.support.layout import SHARE, Layout
 from tramontane.support.otf2 import SUFFIX, parts_of
 
-#: Files of the checkout that say what the software is, who wrote it and what it was built with.
-_ABOUT = ("CITATION.cff", "LICENSE", "requirements.lock")
+#: Files that say whose results these are, and what the software was built with. The former are the study's own or none:
+#: nobody's results get Tramontane's authors or licence.
+_ABOUT = (CITATION, "LICENSE", "requirements.lock")
+_OF_SOFTWARE = ("requirements.lock",)
 #: What a campaign leaves behind that is of no use to others.
 _NOT_ARCHIVED = ("logs", "batches", "plan/batches", "plan/plan.json", "plan/shown.json")
 
@@ -61,7 +64,8 @@ def sources(root: Path, scale: str) -> tuple[Sources, list[PurePosixPath]]:
     for path in (*_files(root / "configs"), *named, *_campaign(layout), *_records(layout), *_tables(layout)):
         found[_place(root, path)] = path
     for name in _ABOUT:
-        own = next((folder / name for folder in (root, SHARE) if (folder / name).exists()), None)
+        folders = (root, SHARE) if name in _OF_SOFTWARE else (root,)
+        own = next((folder / name for folder in folders if (folder / name).exists()), None)
         if own is not None:
             found[PurePosixPath(name)] = own
     for name in (own["name"] for own in manifests(layout)):

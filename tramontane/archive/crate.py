@@ -1,7 +1,7 @@
 """Describes a bundle as a research object crate (RO-Crate), which data repositories and search engines read."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -9,6 +9,7 @@ from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
 from tramontane import __version__
+from tramontane.archive.citation import citation
 from tramontane.results.store import POINTS
 from tramontane.study.reading.project import REFERENCES
 from tramontane.study.reading.reading import cached_yaml
@@ -33,13 +34,14 @@ def crate_metadata(
     files: Iterable[PurePosixPath],
     sizes: Mapping[PurePosixPath, int],
     versions: Mapping[str, Any],
+    cited: Collection[str],
 ) -> str:
     """Return the text of ``ro-crate-metadata.json``.
 
     Parameters
     ----------
     root : Path
-        Folder that holds ``configs/references.yaml``.
+        Folder that holds ``configs/references.yaml``, and ``CITATION.cff`` if the study has one.
     scale : str
         Scale of the campaign.
     files : iterable of PurePosixPath
@@ -48,14 +50,25 @@ def crate_metadata(
         Their sizes [B].
     versions : mapping
         Content of ``versions.json``.
+    cited : collection of str
+        Publications that the experiments name, by their keys in ``configs/references.yaml``.
     """
     crate = ROCrate()
-    crate.name = f"Tramontane: results of the {scale} campaign"
+    own = citation(root)
+    crate.name = f"{own.title if own else root.resolve().name}: results of the {scale} campaign"
     crate.description = (
         "Communication times of atmospheric models on simulated networks: records of all points, datasets, figures, "
         "report, what became of the papers' statements, and the configuration that made them."
     )
-    crate.license = "https://spdx.org/licenses/BSD-3-Clause"
+    if own and own.licence:
+        licence = {"@type": "CreativeWork", "name": own.licence}
+        crate.license = crate.add(ContextEntity(crate, f"https://spdx.org/licenses/{own.licence}", licence))
+    if own and own.authors:
+        authors = [
+            ContextEntity(crate, f"#author-{n}", {"@type": "Person", "name": name})
+            for n, name in enumerate(own.authors, 1)
+        ]
+        crate.root_dataset["author"] = [crate.add(author) for author in authors]
     crate.keywords = ["communication", "network simulation", "numerical weather prediction"]
     crate.root_dataset["datePublished"] = versions["created"]
     records = PurePosixPath(POINTS.as_posix())
@@ -82,7 +95,8 @@ def crate_metadata(
     }
     crate.add(ContextEntity(crate, "#campaign", properties=action))
     crate.root_dataset["mentions"] = [{"@id": "#campaign"}]
-    crate.root_dataset["citation"] = [_publication(crate, entry) for entry in cached_yaml(root / REFERENCES).values()]
+    known = cached_yaml(root / REFERENCES) if cited else {}
+    crate.root_dataset["citation"] = [_publication(crate, known[key]) for key in cited]
     crate.metadata["dateModified"] = versions["created"]
     return json.dumps(crate.metadata.generate(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 

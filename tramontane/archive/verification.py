@@ -10,6 +10,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from tramontane.archive.contents import CHECKSUMS, CLAIMS, CRATE, NAMED, README, VERSIONS, needed
 from tramontane.errors import InputError
@@ -107,7 +108,7 @@ def _verify(bundle: zipfile.ZipFile, file: Path) -> Finding:
                 made, flaws = _dataset(bundle, layout.dataset(experiment).as_posix(), names)
                 experiments[name] = made, points
                 problems += flaws
-        described = {str(entity["@id"]).rstrip("/") for entity in _read(bundle, CRATE)["@graph"]}
+        described = {unquote(str(entity["@id"])).rstrip("/") for entity in _read(bundle, CRATE)["@graph"]}
         problems += [
             f"{name} is not described in {CRATE}"
             for name in names

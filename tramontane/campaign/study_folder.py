@@ -58,6 +58,9 @@ file, or start another one with `tramontane new-experiment NAME`.
 | `{SYSTEMS}/` | real machines, for `substrate: mpi` |
 | `workflow/profiles/` | how campaigns run: on this machine, or through Slurm (`--profile slurm`) |
 | `Snakefile` | the rules; they come with the package |
+
+A file `CITATION.cff` beside this one says whose results these are: `tramontane archive` takes title, authors and
+licence from there.
 """
 
 

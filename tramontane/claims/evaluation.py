@@ -28,9 +28,9 @@ from tramontane.claims.verdicts import (
     Verdict,
 )
 from tramontane.errors import InputError, closest
-from tramontane.results import datasets
+from tramontane.results import datasets, manifest
 from tramontane.results.revisions import REVISION, label, newest, newest_members, present
-from tramontane.study import SCALES, load_experiment
+from tramontane.study import SCALES, expand, load_experiment
 from tramontane.study.experiments import claims
 from tramontane.study.experiments.claims import CLAIMS, Check, Claim, Curve, Judgement, Range, statements
 from tramontane.study.experiments.expansion import swept
@@ -63,13 +63,13 @@ def evaluate(root: Path, scale: str, only: Iterable[str] = ()) -> list[Verdict]:
     """
     campaign = Campaign(root, scale)
     known = dict(statements(root))
-    if not known:
-        return []
     wanted = list(only)
     for name in wanted:
         if name not in known:
-            problem = f"no statement '{name}'"
-            raise InputError(CLAIMS, "", name, ", ".join(known), problem=problem, hint=closest(name, known))
+            problem, allowed = f"no statement '{name}'", ", ".join(known) or "none: no file there has statements"
+            raise InputError(CLAIMS, "", name, allowed, problem=problem, hint=closest(name, known))
+    if not known:
+        return []
     judgement = claims.load_judgement(root)
     begun = bool(wanted) or campaign.begun()
     return [
@@ -105,15 +105,28 @@ class Campaign:
         Raises
         ------
         Lacking
-            If there is none.
+            If there is none, or only one of the experiment as it was before it was changed.
         """
         if experiment not in self._datasets:
             path = self._layout.dataset(experiment)
             self._datasets[experiment] = newest_members(datasets.read(path)) if path.exists() else None
+            if path.exists() and self._has_changed(experiment):
+                self._datasets[experiment] = None
         dataset = self._datasets[experiment]
         if dataset is None:
-            raise Lacking(f"experiment {experiment}, of which there is no dataset at scale {self.scale}")
+            changed = self._layout.dataset(experiment).exists()
+            which = "as it is now: its dataset is older" if changed else "of which there is no dataset"
+            raise Lacking(f"experiment {experiment}{' ' if changed else ', '}{which} at scale {self.scale}")
         return dataset
+
+    def _has_changed(self, experiment: str) -> bool:
+        """Tell whether an experiment has other points now than those that its dataset was made for."""
+        file, planned = self.root / EXPERIMENTS / f"{experiment}.yaml", self._layout.manifest(experiment)
+        if not file.exists() or not planned.exists():
+            return False
+        own = load_experiment(file)
+        points = {point["id"] for point in manifest.read(planned)["points"] if "id" in point}
+        return self.scale not in own.scales or points != expand(own, self.scale).unique().keys()
 
     def grids(self, experiments: Iterable[str]) -> list[tuple[int, ...]]:
         """Return the grids of some experiments, each once."""

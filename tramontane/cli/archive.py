@@ -19,14 +19,19 @@ def archive(
 ) -> None:
     """Bundle a campaign in one file for a data repository, or verify such a bundle; see docs/archive.md."""
     from tramontane.archive import verify_archive, write_archive
+    from tramontane.archive.citation import CITATION
     from tramontane.campaign.plan import check_scale
+    from tramontane.errors import display_path
     from tramontane.study import find_project
     from tramontane.support.formatting import about_bytes, plural
 
     check_scale(scale)
     bundle = file or Path(f"tramontane-{scale}.zip")
     if not verify:
-        number = write_archive(find_project(), scale, bundle)
+        root = find_project()
+        number = write_archive(root, scale, bundle)
+        if not (root / CITATION).exists():
+            print(f"no {CITATION} in {display_path(root)}: the bundle names no author and no licence", file=sys.stderr)
         print(f"{bundle}: {plural(number, 'file')}, {about_bytes(bundle.stat().st_size)}")
         return
     found = verify_archive(bundle)

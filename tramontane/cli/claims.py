@@ -34,6 +34,7 @@ def claims(
     from tramontane.errors import InputError
     from tramontane.study import find_root
     from tramontane.support.formatting import plural
+    from tramontane.support.layout import INSTALLED, SHARE
 
     root = find_root()
     if fill is not None:
@@ -52,6 +53,8 @@ def claims(
         print(json.dumps([verdict.as_data() for verdict in verdicts], ensure_ascii=False))
     else:
         presentation.print_table(verdicts)
+    if INSTALLED and root == SHARE.resolve():
+        print("no project here: the commands above run in a checkout of Tramontane", file=sys.stderr)
 
 
 def _over(study: str, root: Path, scale: str, size: int | None, waves: int, names: list[str], *, as_json: bool) -> None:

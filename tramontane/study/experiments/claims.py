@@ -19,6 +19,7 @@ from tramontane.study.reading.project import REFERENCES
 from tramontane.study.reading.reading import cached_yaml
 from tramontane.study.values.expressions import ALLOWED, names_in
 from tramontane.study.values.fields import Choice, Count, Name, Pattern, Text, Whole, WholeList
+from tramontane.study.values.quantities import DRAWABLE, STEPS
 from tramontane.study.values.settings import Settings
 from tramontane.study.values.units import TIME, parse_quantity
 
@@ -44,7 +45,11 @@ COMPUTATIONS = (
 )
 """Functions of :mod:`tramontane.claims.arithmetic` that statements may name."""
 
+VARIABLES = (*DRAWABLE, *(quantity.name for quantity in STEPS.values()))
+"""Of datasets, as far as a curve may show them."""
+
 Number = Annotated[float, Field(allow_inf_nan=False, ge=0, strict=True)]
+Factor = Annotated[float, Field(allow_inf_nan=False, gt=0, strict=True)]
 
 
 def _ascending(limits: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
@@ -184,13 +189,22 @@ class Curve(Settings):
 
     experiment: Text | None = Field(None, description="Experiment; by default that of the claim.")
     select: dict[str, Text] = Field({}, description="Coordinate of every other dimension, or a shell pattern of it.")
-    variable: Text = Field("time_s", description="Variable of the dataset.")
+    variable: Annotated[str, Choice(VARIABLES)] = Field("time_s", description="Variable of the dataset.")
 
 
 class Check(Settings):
     """Something a statement says that is true or not."""
 
     source: Text | None = Field(None, description="Where its numbers come from, where that is not the statement.")
+
+    @model_validator(mode="after")
+    def _compares_different_curves(self) -> Self:
+        seen: set[str] = set()
+        for key, name in self.called():
+            if name in seen:
+                raise problem(f"found {show(name)} twice", "different curves", key=key)
+            seen.add(name)
+        return self
 
     def called(self) -> Iterator[tuple[str, str]]:
         """Yield the curves that it calls by name: keys below it, and names."""
@@ -221,7 +235,7 @@ class Slower(Check):
     kind: Literal["slower"] = Field(description="Kind of check.")
     of: Text = Field(description="The slower curve.")
     than: Text = Field(description="The faster curve.")
-    by: Number = Field(1, description="Factor that must be between them at least.")
+    by: Factor = Field(1, description="Factor that must be between them at least.")
     between: Range = Field(
         (None, None), description="First and last process count; by default all of a decade or more."
     )
@@ -266,7 +280,7 @@ class Jump(Check):
 
     kind: Literal["jump"] = Field(description="Kind of check.")
     of: Text = Field(description="Curve.")
-    by: Number = Field(description="Least factor.")
+    by: Factor = Field(description="Least factor.")
     between: Range = Field(
         (None, None), description="First and last process count; by default all of a decade or more."
     )
