@@ -141,7 +141,7 @@ def _stages(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
 
 def _zeros(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
     """Say at how many points a logarithmic axis has no place for the value."""
-    if spec.kind == "scaling" and spec.y_scale == "log":
+    if spec.kind == "scaling" and spec.y_scale == "log" and spec.y in dataset:
         zero = (dataset[spec.y] == 0) & (dataset["status"] == "ok")
         if bool(zero.any()):
             yield f"{_at(zero)} the value is zero, not drawn"

@@ -125,7 +125,7 @@ class Campaign:
         if not file.exists() or not planned.exists():
             return False
         own = load_experiment(file)
-        points = {point["id"] for point in manifest.read(planned)["points"] if "id" in point}
+        points = manifest.identities(manifest.read(planned))
         return self.scale not in own.scales or points != expand(own, self.scale).unique().keys()
 
     def grids(self, experiments: Iterable[str]) -> list[tuple[int, ...]]:
