@@ -117,6 +117,11 @@ def test_a_part_of_the_package_imports_only_what_it_may(part: str) -> None:
         assert names - own <= PARTS[part], f"{path.relative_to(ROOT)} imports {names - own - PARTS[part]}"
 
 
+def test_the_study_room_has_its_tests_in_folders_of_the_same_names() -> None:
+    folders = {path.parent.name for path in files("test_*.py", below=ROOT / "tests" / "study")}
+    assert folders - {"study"} <= STUDY.keys()
+
+
 @pytest.mark.parametrize("part", STUDY)
 def test_a_folder_of_the_study_imports_what_it_may_and_nothing_that_imports_it(part: str) -> None:
     folder = ROOT / "tramontane" / "study"

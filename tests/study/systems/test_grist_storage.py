@@ -13,7 +13,7 @@ from scipy.optimize import least_squares
 
 from tramontane.study import expand, load_experiment
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PROCESSES = np.array([1, 24, 48, 72, 96, 110, 150])
 PLAIN = np.array([1.96, 9.80, 17.85, 21.12, 21.80, 21.33, 23.95])
 GROUPED = np.array([np.nan, 1.80, 3.02, 3.35, 3.42, 3.43, 3.45])

@@ -127,7 +127,7 @@ figure: {x: draw, x_scale: linear, lines: routing}
 
 def written(folder: Path, **changes: str) -> Path:
     (folder / "configs" / "experiments").mkdir(parents=True)
-    (folder / "configs" / "machines").symlink_to(Path(__file__).parents[2] / "configs" / "machines")
+    (folder / "configs" / "machines").symlink_to(Path(__file__).parents[3] / "configs" / "machines")
     path = folder / "configs" / "experiments" / "links.yaml"
     text = EXPERIMENT
     for old, new in {"METHOD": "sobol", "SIZE": "4", **changes}.items():

@@ -15,7 +15,7 @@ from tramontane.study.experiments.studies import load_study
 from tramontane.study.sampling.plausible import read_plausible
 from tramontane.study.sampling.sampling import Sample
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAPER = ROOT / "configs" / "plausible" / "zheng2018.yaml"
 
 

@@ -332,7 +332,7 @@ def test_every_routing_has_virtual_channels() -> None:
     }
 
 
-@pytest.mark.parametrize(("name", "row"), read_yaml(Path(__file__).parents[2] / TABLE1).items())
+@pytest.mark.parametrize(("name", "row"), read_yaml(Path(__file__).parents[3] / TABLE1).items())
 def test_table_1(name: str, row: dict[str, object], root: Path) -> None:
     """What the paper prints follows from the geometry, but for the switches of four networks, each explained there."""
     machine = load_machine(name, root)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.study import mpi_calls
-from tests.study.mpi_calls import Calls, collective
+from tests.study.traces import mpi_calls
+from tests.study.traces.mpi_calls import Calls, collective
 from tramontane import _simulator, cli
 from tramontane.errors import InputError
 from tramontane.study import Point

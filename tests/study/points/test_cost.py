@@ -24,7 +24,7 @@ from tramontane.substrates.simulator import as_simulated
 Message = tuple[int, int, int]
 """Source, destination and bytes."""
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TORUS = {"topology": "torus", "geometry": [6, 6, 6], "nodes_per_switch": 2}
 
 BIG = {"topology": "dragonfly", "geometry": [25, 25, 25], "nodes_per_switch": 25}

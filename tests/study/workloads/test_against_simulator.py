@@ -18,7 +18,7 @@ from tramontane.study.networks.network import ROUTINGS, network
 from tramontane.study.workloads.workloads import OPTIMAL
 from tramontane.substrates.simulator import Simulator
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NETWORKS: dict[str, dict[str, Any]] = {
     "torus": {"topology": "torus", "geometry": [4, 3, 5]},
     "fattree": {"topology": "fattree", "geometry": [3, 4]},

@@ -16,7 +16,7 @@ from tramontane.study.points.cost import total
 # Coverage would take most of the time, and see nothing that other tests don't execute.
 pytestmark = pytest.mark.no_cover
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FILES = {file.stem: file for file in list_experiments(ROOT)}
 MEASURED = {"fig06-real-machine", "grist-mpi", "homme-mpi", "lm-mpi", "lm-mpi-buffers", "monc-mpi"}
 """Experiments that a real machine runs, of whatever size it is."""

@@ -11,7 +11,7 @@ from tramontane import _simulator
 from tramontane.study import validate_file
 from tramontane.study.systems.libraries import LibraryAlgorithm, library_algorithms
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 KNOWN = library_algorithms(ROOT)
 
 Stages = list[set[tuple[int, int]]]
