@@ -128,6 +128,8 @@ def _shares(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     time, work = STEPS["time_s"].name, STEPS["work_s"].name
     if time not in dataset:
         raise ValueError("figure.kind: found 'steps', but no result tells what steps took, allowed: another kind")
+    if "job" in dataset.dims:
+        raise ValueError("figure.kind: found 'steps', of several jobs, which pass side by side, allowed: another kind")
     phases = _steps(dataset, spec)
     parts = []
     for step in dict.fromkeys(phases.values()):

@@ -145,8 +145,10 @@ public:
     std::int64_t links() const override { return 2 * std::int64_t{nodes_}; }
     std::vector<LinkClass> link_classes() const override { return tree_link_classes(3); }
     TRAMONTANE_RULE LinkClassId link_class(SwitchId at, Port port) const override {
-        if (at >= 2 * all_leaves_) return 4;
-        return static_cast<LinkClassId>((at < all_leaves_ ? 0 : 2) + (port < per_leaf_ ? 0 : 1));
+        // Port numbers beyond its own are those of switches of other levels.
+        if (at >= 2 * all_leaves_) return static_cast<LinkClassId>(port < subtrees_ ? 4 : 0);
+        const Size below = at < all_leaves_ ? 0 : 2;
+        return static_cast<LinkClassId>(port < per_leaf_ ? below : port < 2 * per_leaf_ ? below + 1 : 0);
     }
     TRAMONTANE_RULE SwitchId switch_of(NodeId node) const override { return node / per_leaf_; }
     TRAMONTANE_RULE Port ejection_port(NodeId node) const override { return static_cast<Port>(node % per_leaf_); }

@@ -46,7 +46,9 @@ public:
     }
     std::int64_t links() const override {
         std::int64_t all = 0;
-        for (std::size_t d = 0; d < D; ++d) all += wraps(d) ? switches_ : switches_ - switches_ / size_[d];
+        for (std::size_t d = 0; d < D; ++d) {
+            all += wraps(d) && size_[d] > 1 ? switches_ : switches_ - switches_ / size_[d];
+        }
         return all;
     }
     std::vector<LinkClass> link_classes() const override { return link_classes_by_dimension(D); }

@@ -60,6 +60,12 @@ def test_a_role_that_is_not_there_is_refused(factory: Factory) -> None:
         steps.panels(dataset, spec_of(dataset))
 
 
+def test_steps_of_several_jobs_are_refused(factory: Factory) -> None:
+    dataset = forecast(factory, (64,), role=None).assign_coords(job=["model", "disk"])
+    with pytest.raises(ValueError, match=r"figure\.kind: found 'steps', of several jobs, which pass side by side"):
+        steps.panels(dataset, spec_of(dataset))
+
+
 @pytest.mark.parametrize(("ranks", "panels", "bars"), [((64,), 1, 4), ((64, 256), 2, 8)])
 def test_one_number_of_processes_has_bars_alone(
     factory: Factory, ranks: tuple[int, ...], panels: int, bars: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ SAME = (
     "square dragonfly",
     "tree",
     "tall tree",
+    "tree of subtrees",
     "hyperx",
     "hypercube",
 )
@@ -73,6 +75,36 @@ def test_a_family_and_its_graph_take_the_same_time_bit_for_bit(name: str, tmp_pa
         result = _simulator.simulate(point(ranks, work, tight, seed=5, start_jitter=300 * NS))
         told.append({key: result[key] for key in ("time_s", "phases", "delays", "hops", "events")})
     assert told[0] == told[1]
+
+
+def test_a_mesh_has_one_channel_whatever_its_machine_routes_by(tmp_path: Path) -> None:
+    shape = {key: NETWORKS["mesh"][key] for key in ("topology", "geometry", "nodes_per_switch")}
+    graph = packed(tmp_path, makers.of_machine(Machine.model_validate(shape | {"routing": "valiant"})))
+    assert _simulator.Network(graph).facts()["virtual_channels"] == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["torus, parallel links", "dragonfly, parallel links", "hyperx, parallel links", "two switches"]
+)
+def test_the_graph_of_a_network_with_parallel_links_uses_each(name: str, tmp_path: Path) -> None:
+    two = machine("hyperx", ()) | {"geometry": {"switches": [2], "links": [4]}, "nodes_per_switch": 4}
+    net = two if name == "two switches" else NETWORKS[name]
+    keys = ("topology", "geometry", "nodes_per_switch", "parallel_links")
+    shape = {key: net[key] for key in keys if key in net} | {"nodes_per_switch": 4}
+    own = Machine.model_validate(shape).facts
+    graph = packed(tmp_path, makers.of_machine(Machine.model_validate(shape)))
+    made = _simulator.Network(graph)
+    ways = []
+    for links in (own.links_between(0, own.switches), made.links(0, own.switches)):
+        both = (links["source"], links["target"]) if isinstance(links, dict) else (links.source, links.target)
+        ways.append(sorted(zip(*(side.tolist() for side in both), strict=True)))
+    assert ways[0] == ways[1]
+    used = set()
+    for node in range(0, own.nodes, 4):
+        for other in range(own.nodes):
+            (route,) = _simulator.routes(graph, node, other)
+            used |= {(at, port) for at, port, _ in route[:-1]}
+    assert len(used) == len(ways[0])
 
 
 def distances(links: list[tuple[int, int]]) -> Any:
@@ -127,6 +159,22 @@ def test_the_jellyfish_is_regular_and_what_its_seed_says(tmp_path: Path) -> None
     # Two graphs that are drawn may differ by a link in the longest way; channels are as many as hops.
     assert _simulator.Network(net).facts()["virtual_channels"] == distances(links).max()
     check_routes(net, links)
+
+
+@pytest.mark.parametrize(("switches", "links"), [(10, 9), (20, 11), (21, 10), (60, 52)])
+def test_a_jellyfish_may_have_most_of_all_links(switches: int, links: int) -> None:
+    made = makers.jellyfish(switches, links, 1)
+    assert len(set(made)) == len(made)
+    assert set(np.bincount(np.array(made).ravel())) == {links}
+    assert distances(made).max() <= 2
+
+
+def test_pairs_of_a_dense_graph_trade_until_each_is_a_link() -> None:
+    pairs = [(a, (a + step) % 30) for a in range(30) for step in (1, 2, 3, 4, 5, 6)] * 2
+    before = np.bincount(np.array(pairs).ravel()).tolist()
+    makers._trade(pairs, random.Random(1), spoils=False)
+    assert np.bincount(np.array(pairs).ravel()).tolist() == before
+    assert len({tuple(sorted(pair)) for pair in pairs if pair[0] != pair[1]}) == len(pairs)
 
 
 @st.composite

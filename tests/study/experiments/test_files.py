@@ -1,5 +1,6 @@
 """Files other than points and experiments: machines, grids, references; and where the project's folder is."""
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from tramontane.errors import InputError, closest, show
 from tramontane.study import find_root, list_experiments, list_machines, load_machine, validate_file
+from tramontane.study.reading.reading import parse_yaml
 
 Line = Callable[..., str]
 
@@ -133,6 +135,17 @@ def test_mistakes_in_grids_and_references(project: Path, line: Line) -> None:
     assert "references.yaml: Z.yaer: unknown key 'yaer'; did you mean 'year'?" in line(validate_file, references)
 
 
+@pytest.mark.parametrize("number", ["0x10", "0o17", "0b11", "017", "1_000", ".inf", "-.inf", ".nan", "1e999"])
+def test_a_number_that_is_not_plainly_decimal_is_refused(number: str) -> None:
+    with pytest.raises(InputError, match=rf"^p.yaml: found {re.escape(number)} \(line 1\); allowed: a decimal number"):
+        parse_yaml("p.yaml", f"ranks: {number}\n")
+
+
+@pytest.mark.parametrize(("text", "number"), [("16", 16), ("-3", -3), ("+3", 3), ("1e3", 1000), (".5", 0.5), ("2.", 2)])
+def test_a_decimal_number_is_read(text: str, number: float) -> None:
+    assert parse_yaml("p.yaml", f"ranks: {text}\n") == {"ranks": number}
+
+
 def test_unknown_machine(root: Path) -> None:
     with pytest.raises(InputError, match="configs/machines: no machine 'torus-MM'; did you mean 'torus-M'"):
         load_machine("torus-MM", root)
@@ -180,6 +193,10 @@ ROLES = (
     "{kind: program, roles: {servers: {leaders: 4, steps: [{work: {time: 1 ms}}]}, "
     "model: {others: true, steps: [{work: {time: 2 ms}}]}}}"
 )
+JOBS = (
+    "{kind: jobs, jobs: [{name: one, ranks: 8, workload: {kind: program, steps: [{work: {time: 1 ms}}]}}, "
+    "{name: other, ranks: 8, workload: {kind: program, steps: [{work: {time: 2 ms}}]}}]}"
+)
 
 
 @pytest.mark.parametrize(
@@ -205,6 +222,7 @@ ROLES = (
             "kind: steps, role: model",
             "figure.role: found 'model'; allowed: nothing: no point has roles",
         ),
+        (JOBS, "kind: steps", "figure.kind: found steps, of several jobs, which pass side by side; allowed: another"),
         (
             ROLES,
             "kind: steps, role: model, y: slowdown",

@@ -111,6 +111,22 @@ def test_the_table_of_a_graph_has_the_rates_of_its_file(tmp_path: Path) -> None:
     assert Simulator(threads=1).run(made)["time_s"] == Simulator(threads=1).run(drawn)["time_s"]
 
 
+@pytest.mark.parametrize("left_out", [(), ("preference",), ("spread",), ("ring", "dateline"), ("dateline",)])
+def test_the_table_of_a_graph_has_what_its_file_says_of_routes(tmp_path: Path, left_out: tuple[str, ...]) -> None:
+    """Ports of parallel links may be in another order at each end, and a link may lead to the lower switch."""
+    rows = [
+        "source,target,class,source_port,target_port,preference,spread,ring,dateline",
+        *("0,1,slow,0,5,2,,1,", "0,1,fast,1,4,1,2,1,", "2,1,slow,0,0,,3,1,after", "2,0,slow,1,3,,,7,before"),
+        *("a,0,node,,2,,,,", "b,0,node,,4,,,,", "c,2,node,,2,,,,", "d,1,node,,1,,,,"),
+    ]
+    heading = rows[0].split(",")
+    kept = [number for number, name in enumerate(heading) if name not in left_out]
+    text = "".join(",".join(row.split(",")[number] for number in kept) + "\n" for row in rows)
+    file, again = written(tmp_path, text), tmp_path / "again.csv"
+    graph_makers.write(again, graph_makers.of_machine(point_of(file).network))
+    assert bytes(pack(again)) == bytes(pack(file))
+
+
 def test_a_table_has_no_rates_where_links_are_as_those_of_the_machine(tmp_path: Path) -> None:
     [heading, *_] = graph_makers.of_machine(point_of(written(tmp_path, CSV)).network)
     assert not {"bandwidth", "latency"} & set(heading)

@@ -98,6 +98,23 @@ def test_the_tree_of_subtrees_against_a_built_network(geometry: tuple[int, ...])
         assert visits[source == start].tolist() == expected
 
 
+@pytest.mark.parametrize("geometry", [(2, 2, 3), (4, 4, 5), (5, 2, 2), (3, 1, 9), (2, 2, 9)])
+def test_a_tree_of_subtrees_has_the_links_of_the_built_network(geometry: tuple[int, ...]) -> None:
+    per_leaf, leaves, count = geometry
+    size = net("fattree", geometry, per_leaf)
+    found = size.links_between(0, size.switches)
+    ways = Counter(zip(found.source.tolist(), found.target.tolist(), strict=True))
+    expected: Counter[tuple[int, int]] = Counter()
+    for subtree, own, up in product(range(count), range(leaves), range(per_leaf)):
+        leaf, middle = subtree * leaves + own, (count + subtree) * leaves
+        core = 2 * count * leaves + up * leaves + own
+        for a, b in ((leaf, middle + (own + up * leaves) // per_leaf), (middle + own, core)):
+            expected.update([(a, b), (b, a)])
+    assert ways == expected
+    assert set(size.link_counts().values()) == {size.nodes}  # of each class, that to nodes as well
+    assert 2 * size.links == len(found.source)
+
+
 @pytest.mark.parametrize(
     ("geometry", "links"), [((3, 5), 2), ((4, 9), 2), ((3, 4), 4), ((16, 32), 4), ((5, 3), 6), ((4, 1), 2), ((2, 2), 2)]
 )
@@ -297,6 +314,12 @@ def test_a_torus_or_mesh_of_any_dimension_in_closed_form(sizes: tuple[int, ...],
         own = np.unravel_index(np.arange(count), sizes, order="F")[d]
         cut = sum(number for (a, b), number in between.items() if own[a] < size // 2 <= own[b])
         assert cut == count // size * (2 if ring else 1)
+
+
+@pytest.mark.parametrize(("sizes", "links"), [((5, 1, 3), 30), ((1,), 0), ((2, 1), 2)])
+def test_a_ring_of_one_switch_has_no_link(sizes: tuple[int, ...], links: int) -> None:
+    size = net("torus", sizes, 1)
+    assert size.links == len(size.links_between(0, size.switches).source) / 2 == links
 
 
 def test_a_torus_of_three_rings_is_written_as_ever() -> None:

@@ -42,7 +42,7 @@ _KINDS: Mapping[str, tuple[Callable[[Point], bool], str]] = {
     "delay-distribution": (lambda point: point.substrate != MEASURED, f"points of another substrate than {MEASURED}"),
     "radix": (_searched, "points with workload.radix: optimal, or a dimension radix"),
     "steps": (
-        lambda point: point.workload.kind in ("program", "jobs", "trace") and point.substrate == "simulator",
+        lambda point: point.workload.kind in ("program", "trace") and point.substrate == "simulator",
         "programs on the simulator, which alone tells what each step took",
     ),
 }
@@ -143,6 +143,9 @@ def _check_results(expansion: Expansion) -> None:
         raise InputError(
             origin.source, origin.key, None, "a point at least", problem=f"no point is left at scale {expansion.scale}"
         )
+    if figure.kind == "steps" and any(point.workload.kind == "jobs" for point in points):
+        problem = "found steps, of several jobs, which pass side by side"
+        raise InputError(experiment.path, "figure.kind", figure.kind, "another, or points of one job", problem=problem)
     needs = [("kind", figure.kind, _KINDS)] if not (figure.kind == "radix" and "radix" in expansion.dims) else []
     needs += [("y", figure.y, _VARIABLES)] if figure.kind in ("scaling", "steps") else []
     for key, word, known in needs:

@@ -110,6 +110,19 @@ def pack(path: Path) -> memoryview:
     return _Graph(path, rows).packed()
 
 
+def links_of(table: Path) -> tuple[NDArray[Any], dict[str, Texts]]:
+    """Return the links that a binary form holds, and what its file says of their routing, as text by column."""
+    content = table.read_bytes()
+    header = np.frombuffer(content, _HEADER, 1)[0]
+    links = np.frombuffer(content, _LINK, int(header["links"]), _HEADER.itemsize)
+    says = {"spread": _HAS_SPREAD, "dateline": _HAS_DATELINE}
+    said = [name for name in (*NUMBERS, "dateline") if header["columns"] & says.get(name, 0) or links[name].any()]
+    columns = {name: links[name].astype(str).astype(object) for name in said}
+    if "dateline" in columns:
+        columns["dateline"] = np.array(DATELINES, dtype=object)[links["dateline"]]
+    return links, columns
+
+
 class _Graph:
     """Switches, nodes and links by numbers, each checked."""
 

@@ -25,7 +25,7 @@ MOST_DIGITS = 40
 """Characters of a number."""
 
 _NUMBERS = {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
-_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)|0x[0-9a-fA-F]+|0o[0-7]+|0b[01]+")
+_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -118,7 +118,7 @@ def _check_text(event: ScalarEvent) -> None:
 
 
 def _check_node(node: Node) -> None:
-    """Refuse numbers that mean something else to others: 0020, 1_000, .inf, digits without end."""
+    """Refuse numbers that mean something else to others: 0020, 0x20, 1_000, .inf, digits without end."""
     if not isinstance(node, ScalarNode) or str(node.tag) not in _NUMBERS:
         return
     text = str(node.value)
@@ -126,7 +126,7 @@ def _check_node(node: Node) -> None:
     if len(text) <= MOST_DIGITS and plain.fullmatch(text) and (plain is _WHOLE or math.isfinite(float(text))):
         return
     shown = text if len(text) <= MOST_DIGITS else f"{text[: MOST_DIGITS - 3]}..."
-    allowed = f"a number of at most {MOST_DIGITS} characters, without leading zeros, underscores, inf and nan"
+    allowed = f"a decimal number of at most {MOST_DIGITS} characters, without leading zeros, underscores, inf and nan"
     raise RefusedError(f"found {shown}", allowed, node.start_mark)
 
 
