@@ -833,6 +833,7 @@ def test_a_killed_run_leaves_a_trace(
         ("file/x", ["true"], "--output: found 'file/x': Not a directory; allowed: a place to write to"),
         ("new/" + "x" * 300, ["true"], "': File name too long; allowed: a place to write to"),
         (".", ["true"], "--output: found '.'; allowed: a new folder, or one with nothing but a trace"),
+        ("other", ["true"], "--output: found 'other'; allowed: a new folder, or one with nothing but a trace"),
         ("new/x", ["nowhere"], "tramontane trace: found 'nowhere'; allowed: a command that starts MPI programs"),
         ("new/x", ["./script"], "tramontane trace: found './script': Exec format error; allowed: a command that"),
     ],
@@ -843,11 +844,14 @@ def test_what_can_not_be_traced_is_one_line_and_leaves_nothing(
     (tmp_path / "file").touch()
     (tmp_path / "script").touch(mode=0o755)
     (tmp_path / "script").write_text("true\n")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "of-another-tool.trace").touch()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError) as told:
         tracing.trace(command, Path(output), any_mpi.library.name, strip=False)
     assert line in str(told.value)
     assert not (tmp_path / "new").exists()
+    assert (tmp_path / "other" / "of-another-tool.trace").exists()
 
 
 def test_without_a_rank_no_folder_stays(any_mpi: Program, tmp_path: Path) -> None:

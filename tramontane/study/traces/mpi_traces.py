@@ -19,7 +19,6 @@ from tramontane.study.collectives.collective_calls import Algorithms, Exchange, 
 
 VERSIONS = (2, 3)
 """Of files; since version 3 a checksum ends them."""
-SUFFIX = ".trace"
 _FORMAT = b"TRMTRACE"
 _HEADER = struct.Struct("<8s4I3q")
 _NAME = re.compile(r"rank-([0-9]+)\.trace")
@@ -77,6 +76,11 @@ class Summary:
 def is_trace(path: Path) -> bool:
     """Return whether this is a folder that such a trace may be in."""
     return path.is_dir()
+
+
+def is_named_as_part(path: Path) -> bool:
+    """Return whether this is a file with the name of what one rank writes."""
+    return path.is_file() and _NAME.fullmatch(path.name) is not None
 
 
 def is_part(path: Path) -> bool:
