@@ -406,8 +406,10 @@ public:
     }
 
     /// Tells what others do with this rank, or wait for, and nobody here waits for.
-    void end() {
+    /// \param rest since the end of the last call [ns]
+    void end(std::int64_t rest) {
         end_turns();
+        if (rest > 0) work(rest);
         answer();
         for (const TracedPut& each : meetings_.puts(rank_)) {
             if (each.kind == WindowEpochs::locks) {
@@ -846,10 +848,10 @@ private:
     TracedTags tags;
     for (const auto& rank : ranks) {
         MpiCaller caller{builder, groups, meetings, tags, rank->rank(), alike};
-        rank->walk([&](const TracedCall& call, std::int64_t before, std::int64_t position) {
+        const TraceExtent all = rank->walk([&](const TracedCall& call, std::int64_t before, std::int64_t position) {
             caller.call(call, before, position);
         });
-        caller.end();
+        caller.end(all.rest);
     }
     return builder.pack(cut);
 }

@@ -129,6 +129,7 @@ struct TracedCall {
 struct TraceExtent {
     std::int64_t calls = 0;
     std::int64_t time = 0;  ///< [ns]
+    std::int64_t rest = 0;  ///< of that, since the last call, up to the end
     bool whole = false;     ///< the program has ended its use of MPI
 };
 
@@ -160,7 +161,8 @@ public:
                 told.clear();
                 known.clear();
             } else if (record == end) {
-                extent.time += numbers.next();
+                extent.rest = numbers.next();
+                extent.time += extent.rest;
                 numbers.next();
                 if (version >= with_checksum) {
                     const std::int64_t sum = checksum(bytes.first(numbers.at()));

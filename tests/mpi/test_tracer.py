@@ -521,6 +521,15 @@ def test_to_let_go_of_a_buffer_waits_for_what_is_in_it(tmp_path: Path) -> None:
     assert times[1] == pytest.approx(times[0] + 1e-3, rel=0.01)
 
 
+def test_work_before_the_end_is_work(tmp_path: Path) -> None:
+    """1 ms of one rank between its last call and the end of its use of MPI."""
+    folder = written(tmp_path / "x", r0=SEND, r1=RECEIVE)
+    before, file = replayed(folder)["time_s"], folder / "rank-0000001.trace"
+    file.write_bytes(file.read_bytes()[:-2] + bytes([*varint(10**6), 0]))
+    assert replayed(folder)["time_s"] == pytest.approx(before + 1e-3)
+    assert mpi_traces.summary(folder).time_s == pytest.approx(1e-3, rel=0.01)
+
+
 def test_work_may_take_long(tmp_path: Path) -> None:
     """1001 s, which are more than an operation may take."""
     time, digits = 1001 * 10**9, []
