@@ -9,6 +9,7 @@ using tramontane::tracer::bytes_of;
 using tramontane::tracer::Call;
 using tramontane::tracer::OneSided;
 using tramontane::tracer::Tracer;
+using tramontane::tracer::Unseen;
 
 #define EACH(...) __VA_ARGS__
 #define SECOND_NAME(name, params) SECOND_NAME_OF(name, params)
@@ -42,7 +43,7 @@ extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provi
 }
 SECOND_NAME(MPI_Init_thread, (int*, char***, int, int*))
 
-#if MPI_VERSION >= 4
+#if defined(HAS_CALLS_OF_MPI_4)
 extern "C" int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
     tramontane::tracer::tell_of_session();
     return TRAMONTANE_NEXT(MPI_Session_init)(info, handler, session);
@@ -72,23 +73,24 @@ extern "C" int PMPI_Pcontrol(const int, ...) __attribute__((alias("MPI_Pcontrol"
 #define BEGINS_TO_SEND(name)                                               \
     TRACED(NAMED(name), (MESSAGE, MPI_Request * request), (SENT, request), \
            call.begin_send(comm, to, tag, bytes_of(count, type), *request);)
-#define MAKES_SEND(name)                                                   \
+#define MAKES_SEND(name, ...)                                              \
     TRACED(NAMED(name), (MESSAGE, MPI_Request * request), (SENT, request), \
-           call.make_send(comm, to, tag, bytes_of(count, type), *request);)
+           call.make_send(comm, to, tag, bytes_of(count, type), *request __VA_OPT__(, ) __VA_ARGS__);)
 #define PLACE void *buffer, COUNT count, MPI_Datatype type, int from, int tag, MPI_Comm comm
 /// A collective in all forms; `request` is null in the one that waits.
-#if MPI_VERSION >= 4
-#define PERSISTENT(name, params, args, ...)                                       \
-    extern "C" int MPI_##name(EACH params, MPI_Info info, MPI_Request* request) { \
-        Call call(#name);                                                         \
-        const int status = TRAMONTANE_NEXT(MPI_##name)(EACH args, info, request); \
-        if (call.done(status)) {                                                  \
-            call.make_collective(comm);                                           \
-            __VA_ARGS__ call.keep(*request);                                      \
-        }                                                                         \
-        return status;                                                            \
-    }                                                                             \
-    SECOND_NAME(MPI_##name, (EACH params, MPI_Info info, MPI_Request * request))
+#if defined(PERSISTENT_NAME)
+#define PERSISTENT(...) PERSISTENT_OF(__VA_ARGS__)
+#define PERSISTENT_OF(name, params, args, ...)                                                \
+    extern "C" int PERSISTENT_NAME(name)(EACH params, MPI_Info info, MPI_Request * request) { \
+        Call call(#name);                                                                     \
+        const int status = TRAMONTANE_NEXT(PERSISTENT_NAME(name))(EACH args, info, request);  \
+        if (call.done(status)) {                                                              \
+            call.make_collective(comm);                                                       \
+            __VA_ARGS__ call.keep(*request);                                                  \
+        }                                                                                     \
+        return status;                                                                        \
+    }                                                                                         \
+    SECOND_NAME(PERSISTENT_NAME(name), (EACH params, MPI_Info info, MPI_Request * request))
 #else
 #define PERSISTENT(...)
 #endif
@@ -133,6 +135,31 @@ extern "C" int PMPI_Pcontrol(const int, ...) __attribute__((alias("MPI_Pcontrol"
 #define EACH_OF(counts, type) [&](int i) { return bytes_of(counts[i], type); }
 #define THERE int rank, MPI_Aint place, COUNT most, MPI_Datatype as
 
+#define MAKES_WINDOW(name, params, args) TRACED(name, params, args, call.made_window(*window);)
+/// A call of files: messages of the library for its own use are no messages of the program.
+#define OF_FILES(...) OF_FILES_OF(__VA_ARGS__)
+#define OF_FILES_OF(name, params, args)          \
+    extern "C" int MPI_##name params {           \
+        const Unseen unseen;                     \
+        return TRAMONTANE_NEXT(MPI_##name) args; \
+    }                                            \
+    SECOND_NAME(MPI_##name, params)
+#define OF_DATA(way, data)                                                                                           \
+    OF_DATA_OF(way##_all, (MPI_File file, data buffer, COUNT count, MPI_Datatype type), (file, buffer, count, type)) \
+    OF_DATA_OF(way##_ordered, (MPI_File file, data buffer, COUNT count, MPI_Datatype type),                          \
+               (file, buffer, count, type))                                                                          \
+    OF_DATA_OF(way##_at_all, (MPI_File file, MPI_Offset at, data buffer, COUNT count, MPI_Datatype type),            \
+               (file, at, buffer, count, type))                                                                      \
+    OF_FILES(NAMED(File_i##way##_all),                                                                               \
+             (MPI_File file, data buffer, COUNT count, MPI_Datatype type, MPI_Request * request),                    \
+             (file, buffer, count, type, request))                                                                   \
+    OF_FILES(NAMED(File_i##way##_at_all),                                                                            \
+             (MPI_File file, MPI_Offset at, data buffer, COUNT count, MPI_Datatype type, MPI_Request * request),     \
+             (file, at, buffer, count, type, request))
+#define OF_DATA_OF(name, params, args)                                                  \
+    OF_FILES(NAMED(File_##name), (EACH params, MPI_Status * given), (EACH args, given)) \
+    OF_FILES(NAMED(File_##name##_begin), params, args)
+
 #define COUNT int
 #define PLACE_OF int
 #define DISPLACEMENT int
@@ -149,26 +176,20 @@ extern "C" int PMPI_Pcontrol(const int, ...) __attribute__((alias("MPI_Pcontrol"
 #define NAMED(name) name##_c
 #define OF_LARGE_COUNTS
 #include "counted_calls.hpp"
-#undef DISPLACEMENT
-#undef NAMED
-#define DISPLACEMENT int
-#define NAMED(name) name
 #endif
 
-#if MPI_VERSION >= 4
-// Messages in partitions count as one, which begins with MPI_Start: when which partition is ready is not told. They
-// never meet others, so they have tags that no others have.
-#define PARTITIONED(tag) (std::int64_t{1} << 32U | (tag))
+#if defined(HAS_CALLS_OF_MPI_4)
+// Messages in partitions count as one, which begins with MPI_Start: when which partition is ready is not told.
 TRACED(Psend_init,
        (const void* buffer, int partitions, MPI_Count count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
         MPI_Info info, MPI_Request* request),
        (buffer, partitions, count, type, to, tag, comm, info, request),
-       call.make_send(comm, to, PARTITIONED(tag), partitions* bytes_of(count, type), *request);)
+       call.make_partitioned_send(comm, to, tag, partitions* bytes_of(count, type), *request);)
 TRACED(Precv_init,
        (void* buffer, int partitions, MPI_Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
         MPI_Info info, MPI_Request* request),
        (buffer, partitions, count, type, from, tag, comm, info, request),
-       call.make_partitioned_receive(comm, from, PARTITIONED(tag), partitions* bytes_of(count, type), *request);)
+       call.make_partitioned_receive(comm, from, tag, partitions* bytes_of(count, type), *request);)
 TRACED(Parrived, (MPI_Request request, int partition, int* flag), (request, partition, flag),
        if (*flag == 0) call.vain();)
 #endif
@@ -362,16 +383,6 @@ TRACED(Win_post, (MPI_Group group, int assertion, MPI_Win window), (group, asser
 TRACED(Win_start, (MPI_Group group, int assertion, MPI_Win window), (group, assertion, window),
        call.synchronise_with(OneSided::start, window, group);)
 
-#define MAKES_WINDOW(name, params, args) TRACED(name, params, args, call.made_window(*window);)
-MAKES_WINDOW(NAMED(Win_create),
-             (void* base, MPI_Aint size, DISPLACEMENT unit, MPI_Info info, MPI_Comm comm, MPI_Win* window),
-             (base, size, unit, info, comm, window))
-MAKES_WINDOW(NAMED(Win_allocate),
-             (MPI_Aint size, DISPLACEMENT unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* window),
-             (size, unit, info, comm, base, window))
-MAKES_WINDOW(NAMED(Win_allocate_shared),
-             (MPI_Aint size, DISPLACEMENT unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* window),
-             (size, unit, info, comm, base, window))
 MAKES_WINDOW(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win* window), (info, comm, window))
 
 extern "C" int MPI_Win_free(MPI_Win* window) {
@@ -406,11 +417,20 @@ MAKES(Dist_graph_create_adjacent,
 MAKES(Intercomm_create, (MPI_Comm comm, int leader, MPI_Comm peers, int other, int tag, MPI_Comm* made),
       (comm, leader, peers, other, tag, made))
 MAKES(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm* made), (comm, high, made))
+#if defined(HAS_CALLS_OF_MPI_4)
+MAKES(Comm_create_from_group,
+      (MPI_Group group, const char* words, MPI_Info info, MPI_Errhandler handler, MPI_Comm* made),
+      (group, words, info, handler, made))
+MAKES(Intercomm_create_from_groups,
+      (MPI_Group own, int leader, MPI_Group others, int other, const char* words, MPI_Info info, MPI_Errhandler handler,
+       MPI_Comm* made),
+      (own, leader, others, other, words, info, handler, made))
+#endif
 
 // The handle is there at once, but may not be used.
 #define MAKES_LIKE(name, params, args) TRACED(name, params, args, call.made_like(comm, *made);)
 MAKES_LIKE(Comm_idup, (MPI_Comm comm, MPI_Comm* made, MPI_Request* request), (comm, made, request))
-#if MPI_VERSION >= 4
+#if defined(HAS_CALLS_OF_MPI_4)
 MAKES_LIKE(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* request),
            (comm, info, made, request))
 #endif

@@ -12,12 +12,13 @@ BEGINS_TO_SEND(Isend)
 BEGINS_TO_SEND(Issend)
 BEGINS_TO_SEND(Irsend)
 MAKES_SEND(Send_init)
-MAKES_SEND(Ssend_init)
+MAKES_SEND(Ssend_init, {.synchronous = true})
 MAKES_SEND(Rsend_init)
+MAKES_SEND(Bsend_init, {.buffered = true})
 TRACED(NAMED(Ibsend), (MESSAGE, MPI_Request* request), (SENT, request),
        call.begin_buffered_send(comm, to, tag, bytes_of(count, type), request);)
-TRACED(NAMED(Bsend_init), (MESSAGE, MPI_Request* request), (SENT, request),
-       call.make_send(comm, to, tag, bytes_of(count, type), *request, true);)
+// It waits until what was buffered has gone.
+TRACED(NAMED(Buffer_detach), (void* place, COUNT* size), (place, size), )
 
 TRACED(NAMED(Irecv), (PLACE, MPI_Request* request), (buffer, count, type, from, tag, comm, request),
        call.begin_receive(comm, from, *request);)
@@ -63,7 +64,7 @@ extern "C" int NAMED(MPI_Sendrecv_replace)(void* buffer, COUNT count, MPI_Dataty
 }
 SECOND_NAME(NAMED(MPI_Sendrecv_replace), (void*, COUNT, MPI_Datatype, int, int, int, int, MPI_Comm, MPI_Status*))
 
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || (defined(HAS_CALLS_OF_MPI_4) && !defined(OF_LARGE_COUNTS))
 // One request for a send and a receive: MPICH 4.0 sets no status when it ends, so nobody knows what came from whom.
 TRACED(NAMED(Isendrecv),
        (const void* buffer, COUNT count, MPI_Datatype type, int to, int tag, void* place, COUNT most, MPI_Datatype as,
@@ -176,5 +177,41 @@ TRACED(NAMED(Rget_accumulate),
        (FROM, void* found, COUNT number, MPI_Datatype of, THERE, MPI_Op op, MPI_Win window, MPI_Request* request),
        (buffer, count, type, found, number, of, rank, place, most, as, op, window, request),
        call.transfer(OneSided::get, window, rank, bytes_of(number, of), request);)
-// --- communicators ---------------------------------------------------------------------------------------------------
+
+MAKES_WINDOW(NAMED(Win_create),
+             (void* base, MPI_Aint size, DISPLACEMENT unit, MPI_Info info, MPI_Comm comm, MPI_Win* window),
+             (base, size, unit, info, comm, window))
+MAKES_WINDOW(NAMED(Win_allocate),
+             (MPI_Aint size, DISPLACEMENT unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* window),
+             (size, unit, info, comm, base, window))
+MAKES_WINDOW(NAMED(Win_allocate_shared),
+             (MPI_Aint size, DISPLACEMENT unit, MPI_Info info, MPI_Comm comm, void* base, MPI_Win* window),
+             (size, unit, info, comm, base, window))
+
+// --- files: calls of all ranks; those of one send nothing ------------------------------------------------------------
+
+#ifndef OF_LARGE_COUNTS
+OF_FILES(File_open, (MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* file),
+         (comm, name, mode, info, file))
+OF_FILES(File_close, (MPI_File * file), (file))
+OF_FILES(File_set_size, (MPI_File file, MPI_Offset size), (file, size))
+OF_FILES(File_preallocate, (MPI_File file, MPI_Offset size), (file, size))
+OF_FILES(File_set_view,
+         (MPI_File file, MPI_Offset start, MPI_Datatype unit, MPI_Datatype type, const char* form, MPI_Info info),
+         (file, start, unit, type, form, info))
+OF_FILES(File_set_info, (MPI_File file, MPI_Info info), (file, info))
+OF_FILES(File_set_atomicity, (MPI_File file, int flag), (file, flag))
+OF_FILES(File_sync, (MPI_File file), (file))
+OF_FILES(File_seek_shared, (MPI_File file, MPI_Offset to, int from), (file, to, from))
+#define END_OF_DATA(name, data) \
+    OF_FILES(File_##name##_end, (MPI_File file, data buffer, MPI_Status * given), (file, buffer, given))
+END_OF_DATA(read_all, void*)
+END_OF_DATA(read_at_all, void*)
+END_OF_DATA(read_ordered, void*)
+END_OF_DATA(write_all, const void*)
+END_OF_DATA(write_at_all, const void*)
+END_OF_DATA(write_ordered, const void*)
+#endif
+OF_DATA(read, void*)
+OF_DATA(write, const void*)
 // NOLINTEND(bugprone-macro-parentheses)

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -25,11 +27,17 @@ struct Communicator {
         int tag;   ///< which of several edges
     };
     std::vector<Neighbour> sources, targets;
+    std::map<std::tuple<bool, int, int>, std::int64_t> partitioned;  ///< messages that were made, by way, peer and tag
     int awaited = 0;       ///< requests that still ask for its number, or for peers
     bool retired = false;  ///< no handle stands for it
 
     [[nodiscard]] int size() const { return static_cast<int>(members.size()); }
     [[nodiscard]] int peer(int rank_of_peer) const { return peers[static_cast<std::size_t>(rank_of_peer)]; }
+    /// Messages in partitions meet no others, and each other in the order in which they are made, whatever order they
+    /// start in: so each has a tag that no others have.
+    std::int64_t partitioned_tag(bool sends, int rank_of_peer, int tag) {
+        return ++partitioned[{sends, rank_of_peer, tag}] << 32U | tag;
+    }
 };
 
 class Communicators {
@@ -149,7 +157,8 @@ struct Request {
     Kind kind = send;
     bool persistent = false;
     bool active = true;
-    bool buffered = false;  ///< a send that its end does not wait for
+    bool buffered = false;     ///< a send that its end does not wait for
+    bool synchronous = false;  ///< a send that has ended when its receive has
     Communicator* communicator = nullptr;
     std::int64_t peer = 0, tag = 0, bytes = 0;  ///< of a persistent send, or of a receive that is known
     bool known = false;                         ///< of a receive: what comes, before it ends

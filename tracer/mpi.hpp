@@ -6,6 +6,9 @@
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 
 #include <cstdint>
 #include <cstdio>
@@ -22,6 +25,15 @@
 #pragma weak ompi_request_null
 #pragma weak ompi_message_null
 #pragma weak ompi_message_no_proc
+#endif
+
+// Open MPI 5 has these calls, and says that it is of MPI 3.1.
+#if MPI_VERSION >= 4 || (defined(OPEN_MPI) && OMPI_MAJOR_VERSION >= 5)
+#define HAS_CALLS_OF_MPI_4
+#define PERSISTENT_NAME(name) MPI_##name
+// Open MPI 4 has some of them under other names.
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#define PERSISTENT_NAME(name) MPIX_##name
 #endif
 
 namespace tramontane::tracer {

@@ -47,6 +47,8 @@ enum class Did : std::uint8_t {
     joined,  ///< ranks of others take part
     probed,
     begin_probed,
+    begin_synchronous,
+    failed,  ///< a receive has ended without all that was sent
 };
 
 /// Of a one-sided call.
@@ -283,6 +285,20 @@ private:
     MPI_Comm private_{};
 };
 
+/// While there is one, calls are the library's own.
+class Unseen {
+public:
+    Unseen() { ++Tracer::depth; }
+    Unseen(const Unseen&) = delete;
+    Unseen& operator=(const Unseen&) = delete;
+    ~Unseen() { --Tracer::depth; }
+};
+
+/// What a send is, beside that.
+struct SendMode {
+    bool buffered = false, synchronous = false;
+};
+
 /// A call of the program, from its begin to its end; calls that the library makes within are its own business.
 class Call {
 public:
@@ -323,7 +339,11 @@ public:
     bool done(int status) {
         if (!traced_) return false;
         end_ = t_.clock.now();
-        return status == MPI_SUCCESS;
+        if (status == MPI_SUCCESS) return true;
+        int kind = 0;
+        TRAMONTANE_NEXT(MPI_Error_class)(status, &kind);
+        if (kind == MPI_ERR_TRUNCATE || kind == MPI_ERR_IN_STATUS) t_.did.all(Did::failed);
+        return false;
     }
     /// It has asked, and nothing had come.
     void vain() { vain_ = traced_; }
@@ -374,24 +394,27 @@ public:
                    t_.requests.add(number_of(request), {.kind = Request::receive, .communicator = &c}), c.number);
     }
     /// A persistent receive in partitions: from whom, with which tag and how much is known.
-    void make_partitioned_receive(MPI_Comm comm, int from, std::int64_t tag, std::int64_t bytes,
-                                  const MPI_Request& request) {
-        if (from == MPI_PROC_NULL) return;
+    void make_partitioned_receive(MPI_Comm comm, int from, int tag, std::int64_t bytes, const MPI_Request& request) {
         make_receive(comm, from, request);
+        if (from == MPI_PROC_NULL) return;
         Request& r = t_.requests[t_.requests.find(number_of(request))];
         r.known = true;  // its status says nothing
         r.peer = r.communicator->peer(from);
-        r.tag = tag;
+        r.tag = r.communicator->partitioned_tag(false, from, tag);
         r.bytes = bytes;
     }
+    void make_partitioned_send(MPI_Comm comm, int to, int tag, std::int64_t bytes, const MPI_Request& request) {
+        make_send(comm, to, to == MPI_PROC_NULL ? tag : of(comm).partitioned_tag(true, to, tag), bytes, request);
+    }
     void make_send(MPI_Comm comm, int to, std::int64_t tag, std::int64_t bytes, const MPI_Request& request,
-                   bool buffered = false) {
-        if (to == MPI_PROC_NULL) return;
+                   SendMode mode = {}) {
+        if (to == MPI_PROC_NULL) return make_idle(request);
         Communicator& c = t_.communicator(comm);
         t_.requests.add(number_of(request), {.kind = Request::send,
                                              .persistent = true,
                                              .active = false,
-                                             .buffered = buffered,
+                                             .buffered = mode.buffered,
+                                             .synchronous = mode.synchronous,
                                              .communicator = &c,
                                              .peer = c.peer(to),
                                              .tag = tag,
@@ -399,7 +422,7 @@ public:
         ++c.awaited;  // starts ask for its number
     }
     void make_receive(MPI_Comm comm, int from, const MPI_Request& request) {
-        if (from == MPI_PROC_NULL) return;
+        if (from == MPI_PROC_NULL) return make_idle(request);
         Communicator& c = t_.communicator(comm);
         ++c.awaited;
         t_.requests.add(number_of(request),
@@ -408,13 +431,13 @@ public:
     /// \param before what the request was; Open MPI makes another one where what is buffered has not gone yet
     void start(MPI_Request before, MPI_Request request) {
         const std::uint32_t slot = t_.requests.find(number_of(before));
-        if (slot == Requests::none) return;
+        if (slot == Requests::none) return untold();
         if (request != before) t_.requests.rename(slot, number_of(request));
         Request& r = t_.requests[slot];
         r.active = true;
         if (r.kind == Request::send) {
-            t_.did.all(Did::begin_send, r.buffered ? Requests::none : slot, r.communicator->number, r.peer, r.tag,
-                       r.bytes);
+            t_.did.all(r.synchronous ? Did::begin_synchronous : Did::begin_send, r.buffered ? Requests::none : slot,
+                       r.communicator->number, r.peer, r.tag, r.bytes);
         } else if (r.kind == Request::receive) {
             t_.did.all(Did::begin_receive, slot, r.communicator->number);
         } else {
@@ -585,6 +608,11 @@ private:
         MPI_Count many = 0;  // more than an int says
         TRAMONTANE_NEXT(MPI_Get_elements_x)(&status, MPI_BYTE, &many);
         return many;
+    }
+    /// A persistent message with nobody.
+    void make_idle(const MPI_Request& request) {
+        t_.requests.add(number_of(request),
+                        {.kind = Request::other, .persistent = true, .active = false, .buffered = true});
     }
     std::uint32_t begun(const MPI_Request* request) {
         return request == nullptr ? Requests::none : t_.requests.add(number_of(*request), {.kind = Request::other});

@@ -390,7 +390,12 @@ nb::object as_tuple_of(std::span<const std::int64_t> numbers) {
     return nb::tuple(list);
 }
 
-Packed pack_mpi_trace(const std::vector<std::string>& files, const nb::callable& say, bool alike) {
+/// A path may have bytes that are no text.
+std::string path_of(const nb::bytes& path) { return {path.c_str(), path.size()}; }
+
+Packed pack_mpi_trace(const std::vector<nb::bytes>& files, const nb::callable& say, bool alike) {
+    std::vector<std::string> paths;
+    for (const nb::bytes& file : files) paths.push_back(path_of(file));
     const auto exchange = [&](const std::string& name, const TracedRanks& members, std::int64_t root,
                               const std::vector<std::span<const std::int64_t>>& said) {
         const std::vector<std::int64_t> ranks(members.begin(), members.end());
@@ -403,11 +408,11 @@ Packed pack_mpi_trace(const std::vector<std::string>& files, const nb::callable&
             throw std::invalid_argument(nb::str(error.value()).c_str());
         }
     };
-    return as_array(packed_mpi_trace(files, exchange, alike));
+    return as_array(packed_mpi_trace(paths, exchange, alike));
 }
 
-nb::tuple extent_of_trace(const std::string& file, std::int64_t rank) {
-    const TraceExtent found = RankTrace{file, static_cast<Rank>(rank)}.extent();
+nb::tuple extent_of_trace(const nb::bytes& file, std::int64_t rank) {
+    const TraceExtent found = RankTrace{path_of(file), static_cast<Rank>(rank)}.extent();
     return nb::make_tuple(found.calls, found.time, found.whole);
 }
 
@@ -605,7 +610,7 @@ void bind_traces(nb::module_& m) {
         "pack_mpi_trace", &pack_mpi_trace, "files"_a, "say"_a, "alike"_a = false,
         "The table of operations of a trace that `tramontane trace` has written; ValueError as for ``pack_goal``.\n\n"
         "Parameters\n----------\n"
-        "files : list of str\n    Of all ranks, in order; their headers are not looked at.\n"
+        "files : list of bytes\n    Of all ranks, in order; their headers are not looked at.\n"
         "say : callable\n    Makes schedules, rows of what each sends to each, or None of a collective call's name,\n"
         "    the ranks, the root's place, and the sizes that each rank tells. Or a number: the call stays one then, "
         "as\n"

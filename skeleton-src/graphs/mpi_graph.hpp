@@ -92,19 +92,71 @@ struct TracedExchange {
 using SayExchange = std::function<TracedExchange(const std::string& name, const TracedRanks& members, std::int64_t root,
                                                  const std::vector<std::span<const std::int64_t>>& said)>;
 
-/// What ranks have to know of each other: collective calls, and what is put.
+/// Messages from one rank to another with the same communicator and tag, which keep their order.
+struct TracedLine {
+    std::int64_t peer;    ///< the other rank
+    std::uint32_t group;  ///< by its id
+    std::int64_t tag;
+
+    [[nodiscard]] auto operator<=>(const TracedLine&) const = default;
+};
+
+/// Which of the messages that a rank sends are synchronous: their places in their lines.
+class SynchronousSends {
+public:
+    void send(const TracedLine& line, std::int64_t request, bool synchronous) {
+        const std::uint32_t place = sent_[line]++;
+        if (synchronous) found_[line].push_back(place);
+        if (request != 0) open_[request] = {line, place};
+    }
+    /// A send is cancelled, and those after it come one place earlier.
+    void drop(std::int64_t request) {
+        const auto open = open_.find(request);
+        if (open == open_.end()) return;
+        const auto [line, place] = open->second;
+        open_.erase(open);
+        --sent_[line];
+        std::erase(found_[line], place);
+        for (std::uint32_t& each : found_[line]) each -= each > place ? 1 : 0;
+        for (auto& [other, sent] : open_) {
+            if (sent.first == line && sent.second > place) --sent.second;
+        }
+    }
+    void forget(std::int64_t request) { open_.erase(request); }
+    [[nodiscard]] const std::map<TracedLine, std::vector<std::uint32_t>>& found() const { return found_; }
+
+private:
+    std::map<TracedLine, std::uint32_t> sent_;
+    std::map<TracedLine, std::vector<std::uint32_t>> found_;
+    std::unordered_map<std::int64_t, std::pair<TracedLine, std::uint32_t>> open_;
+};
+
+/// What ranks have to know of each other: collective calls, synchronous sends, and what is put.
 class MpiMeetings {
 public:
     MpiMeetings(TracedGroups& groups, const SayExchange& say)
-        : groups_{groups}, say_{say}, puts_(static_cast<std::size_t>(groups.ranks())) {}
+        : groups_{groups},
+          say_{say},
+          puts_(static_cast<std::size_t>(groups.ranks())),
+          answered_(static_cast<std::size_t>(groups.ranks())) {}
 
     /// Takes what a rank says; the ranks in order.
     TraceExtent add(const RankTrace& rank) {
         KnownGroups known{groups_, rank.rank()};
         std::unordered_map<std::int64_t, WindowEpochs> windows;
-        return rank.walk([&](TracedCall& call, std::int64_t, std::int64_t position) {
+        SynchronousSends sends;
+        const TraceExtent extent = rank.walk([&](TracedCall& call, std::int64_t, std::int64_t position) {
             for (CallAction& each : call.actions) {
-                if (each.did == Did::communicator) {
+                const auto& n = each.numbers;
+                if (each.did == Did::send) {
+                    sends.send({n[1], known[n[0]].id, n[2]}, 0, each.synchronous);
+                } else if (each.did == Did::begin_send || each.did == Did::begin_synchronous) {
+                    sends.send({n[2], known[n[1]].id, n[3]}, n[0], each.synchronous);
+                } else if (each.did == Did::end || each.did == Did::begin_receive) {  // some are let go before they end
+                    sends.forget(n[0]);
+                } else if (each.did == Did::drop) {
+                    sends.drop(n[0]);
+                } else if (each.did == Did::communicator) {
                     known.make(each);
                     windows.erase(each.numbers[0]);
                 } else if (each.did == Did::collective) {
@@ -117,6 +169,11 @@ public:
                 }
             }
         });
+        for (const auto& [line, places] : sends.found()) {
+            if (line.peer >= groups_.ranks()) continue;
+            answered_[static_cast<std::size_t>(line.peer)][{rank.rank(), line.group, line.tag}] = places;
+        }
+        return extent;
     }
 
     /// Finds out what all of them exchange.
@@ -163,6 +220,12 @@ public:
         return {first, last};
     }
     [[nodiscard]] std::span<const TracedPut> puts(Rank rank) const { return puts_[static_cast<std::size_t>(rank)]; }
+    /// Which messages of a line to a rank are synchronous; null if none is.
+    [[nodiscard]] const std::vector<std::uint32_t>* answered(Rank rank, const TracedLine& from) const {
+        const auto& lines = answered_[static_cast<std::size_t>(rank)];
+        const auto found = lines.find(from);
+        return found == lines.end() ? nullptr : &found->second;
+    }
 
 private:
     using Did = CallAction::Did;
@@ -278,13 +341,14 @@ private:
     std::vector<const Words*> said_;
     std::map<std::pair<const TracedRanks*, std::vector<std::uint32_t>>, std::uint32_t> known_;
     std::vector<TracedExchange> exchanges_;
-    std::vector<std::vector<TracedPut>> puts_;  // by target
+    std::vector<std::vector<TracedPut>> puts_;                                // by target
+    std::vector<std::map<TracedLine, std::vector<std::uint32_t>>> answered_;  // by target
 };
 
 /// A number for each tag of each group, and of each use that is not the program's own.
 class TracedTags {
 public:
-    enum Use : std::uint8_t { message, collective, neighbour, post, complete, fenced, started, locked, pulled };
+    enum Use : std::uint8_t { message, collective, neighbour, post, complete, fenced, started, locked, pulled, answer };
 
     std::int64_t of(std::uint32_t group, Use use, std::int64_t tag) {
         if (group == 0 && use == message && tag < first) return tag;
@@ -335,14 +399,18 @@ public:
             is_of_now_ = false;
         }
         for (const CallAction& each : call.actions) take(each);
+        if (call.drains) add(ended_, std::exchange(buffered_, {}));
         takes_ = alike_ && call.takes;
         if (!takes_) finish();
         polled_ = call.in_vain;
     }
 
-    /// Tells what others do with this rank and nobody here waits for.
-    void end() {
+    /// Tells what others do with this rank, or wait for, and nobody here waits for.
+    /// \param rest since the end of the last call [ns]
+    void end(std::int64_t rest) {
         end_turns();
+        if (rest > 0) work(rest);
+        answer();
         for (const TracedPut& each : meetings_.puts(rank_)) {
             if (each.kind == WindowEpochs::locks) {
                 builder_.target(how_of(each), each.origin, tag_of(each), each.bytes, position_);
@@ -385,9 +453,13 @@ private:
         switch (action.did) {
             case Did::send:
             case Did::receive:
-                return finished(message(action.did == Did::send, n[0], n[1], n[2], n[3]));
+                return finished(message(action, n[0], n[1], n[2], n[3]));
             case Did::begin_send:
-                return open(n[0], message(true, n[1], n[2], n[3], n[4]));
+            case Did::begin_synchronous: {
+                Doing own = message(action, n[1], n[2], n[3], n[4]);
+                if (n[0] == 0) add(buffered_, own.ended);
+                return open(n[0], std::move(own));
+            }
             case Did::begin_receive: {
                 Doing own = single(builder_.work(0, position_));
                 own.group = groups_[n[1]].id;
@@ -426,6 +498,7 @@ private:
             case Did::threads:
             case Did::untold:
             case Did::joined:
+            case Did::failed:
             case Did::vain:
                 return;
             case Did::one_sided:
@@ -504,9 +577,34 @@ private:
 
     // --- messages ----------------------------------------------------------------------------------------------------
 
-    Doing message(bool sends, std::int64_t group, std::int64_t peer, std::int64_t tag, std::int64_t bytes) {
-        const std::int64_t number = tags_.of(groups_[group].id, Use::message, tag);
-        return single(end_of(sends, checked(peer), number, bytes));
+    Doing message(const CallAction& action, std::int64_t group, std::int64_t peer, std::int64_t tag,
+                  std::int64_t bytes) {
+        const TracedLine line{checked(peer), groups_[group].id, tag};
+        const bool sends = action.did != Did::receive;
+        Doing own = single(end_of(sends, peer, tags_.of(line.group, Use::message, tag), bytes));
+        if (!sends) received(line, own.ended.front().operation);
+        if (action.synchronous) {
+            add(own.ended, single(end_of(false, peer, tags_.of(line.group, Use::answer, tag), 0)).ended);
+        }
+        return own;
+    }
+    void received(const TracedLine& line, std::uint32_t operation) {
+        if (meetings_.answered(rank_, line) != nullptr) received_[line].push_back(operation);
+    }
+    /// A synchronous send ends with an empty message, which comes when its receive has ended, whatever this rank calls.
+    void answer() {
+        std::vector<std::pair<std::uint32_t, TracedLine>> answers;
+        for (auto& [line, receives] : received_) {
+            std::sort(receives.begin(), receives.end());  // as they were posted, in whatever order they ended
+            for (const std::uint32_t place : *meetings_.answered(rank_, line)) {
+                if (place < receives.size()) answers.emplace_back(receives[place], line);
+            }
+        }
+        std::sort(answers.begin(), answers.end());
+        for (const auto& [receive, line] : answers) {
+            const std::int64_t tag = tags_.of(line.group, Use::answer, line.tag);
+            told(end_of(true, line.peer, tag, 0), {{receive, false}});
+        }
     }
     std::uint32_t end_of(bool sends, std::int64_t peer, std::int64_t tag, std::int64_t bytes) {
         if (peer == rank_) return builder_.work(0, position_);  // passes no network
@@ -526,8 +624,10 @@ private:
                           "requests that a receive has begun"};
         }
         if (checked(peer) != rank_) {
-            builder_.amend(own.ended.front().operation, peer,
-                           tags_.of(static_cast<std::uint32_t>(own.group), Use::message, tag), bytes);
+            const TracedLine line{peer, static_cast<std::uint32_t>(own.group), tag};
+            const std::uint32_t operation = own.ended.front().operation;
+            builder_.amend(operation, peer, tags_.of(line.group, Use::message, tag), bytes);
+            received(line, operation);
         }
         finished(own);
     }
@@ -711,11 +811,13 @@ private:
     KnownGroups groups_;
     std::unordered_map<std::int64_t, Doing> requests_;
     std::unordered_map<std::int64_t, Window> windows_;
-    std::unordered_map<std::uint32_t, std::size_t> met_;  ///< collective calls of each group so far
-    Gate after_;                                          ///< what the next call waits for
-    std::uint64_t gate_ = 1;                              ///< how often that has changed
-    Gate started_, ended_;                                ///< by this call
-    bool is_of_now_ = false;                              ///< some of that waits for `after_`
+    std::unordered_map<std::uint32_t, std::size_t> met_;         ///< collective calls of each group so far
+    Gate after_;                                                 ///< what the next call waits for
+    std::uint64_t gate_ = 1;                                     ///< how often that has changed
+    Gate started_, ended_;                                       ///< by this call
+    Gate buffered_;                                              ///< sends that nothing has waited for
+    std::map<TracedLine, std::vector<std::uint32_t>> received_;  ///< messages, where some are to be answered
+    bool is_of_now_ = false;                                     ///< some of that waits for `after_`
     bool polled_ = false;
     bool takes_ = false;        ///< calls in turn that wait for whatever ends first
     std::int64_t between_ = 0;  ///< these [ns]
@@ -746,10 +848,10 @@ private:
     TracedTags tags;
     for (const auto& rank : ranks) {
         MpiCaller caller{builder, groups, meetings, tags, rank->rank(), alike};
-        rank->walk([&](const TracedCall& call, std::int64_t before, std::int64_t position) {
+        const TraceExtent all = rank->walk([&](const TracedCall& call, std::int64_t before, std::int64_t position) {
             caller.call(call, before, position);
         });
-        caller.end();
+        caller.end(all.rest);
     }
     return builder.pack(cut);
 }

@@ -88,9 +88,12 @@ struct CallAction {
         untold,
         vain,
         joined,
-        probed,       ///< request, communicator
-        begin_probed  ///< request
+        probed,             ///< request, communicator
+        begin_probed,       ///< request
+        begin_synchronous,  ///< as begin_send
+        failed
     };
+    static constexpr Did last = Did::failed;
     enum class OneSided : std::uint8_t {
         put = 1,   ///< request, target, bytes
         get,       ///< the same
@@ -109,7 +112,8 @@ struct CallAction {
     std::array<std::int64_t, 5> numbers{};
     std::string name;
     std::vector<std::int64_t> list, others;
-    std::uint32_t known = 0;  ///< whoever reads may keep something here
+    std::uint32_t known = 0;   ///< whoever reads may keep something here
+    bool synchronous = false;  ///< a send that has ended when its receive has
 };
 
 /// What a call did.
@@ -117,6 +121,7 @@ struct TracedCall {
     bool in_vain = false;  ///< it has asked, and nothing had come
     bool waits = false;    ///< it asks or waits
     bool takes = false;    ///< it waits for whatever ends first
+    bool drains = false;   ///< it waits for all that was buffered
     std::vector<CallAction> actions;
 };
 
@@ -124,6 +129,7 @@ struct TracedCall {
 struct TraceExtent {
     std::int64_t calls = 0;
     std::int64_t time = 0;  ///< [ns]
+    std::int64_t rest = 0;  ///< of that, since the last call, up to the end
     bool whole = false;     ///< the program has ended its use of MPI
 };
 
@@ -155,7 +161,8 @@ public:
                 told.clear();
                 known.clear();
             } else if (record == end) {
-                extent.time += numbers.next();
+                extent.rest = numbers.next();
+                extent.time += extent.rest;
                 numbers.next();
                 if (version >= with_checksum) {
                     const std::int64_t sum = checksum(bytes.first(numbers.at()));
@@ -222,8 +229,11 @@ private:
                                    "Probe", "Mprobe", "Win_wait"};
         call.waits = std::any_of(words.begin(), words.end(), begins);
         call.takes = name == "Waitany" || name == "Waitsome";
+        call.drains = begins("Buffer_detach");
+        const bool synchronous = begins("Ssend") || begins("Issend");
         while (!numbers.is_at_end()) {
             call.actions.push_back(action(name, numbers));
+            call.actions.back().synchronous = synchronous || call.actions.back().did == Did::begin_synchronous;
             call.in_vain = call.in_vain || call.actions.back().did == Did::vain;
         }
         return call;
@@ -232,9 +242,9 @@ private:
     static CallAction action(std::string_view name, TraceNumbers& numbers) {
         CallAction found;
         const std::int64_t number = numbers.next();
-        if (number < 1 || number > static_cast<int>(Did::begin_probed)) {
+        if (number < 1 || number > static_cast<int>(CallAction::last)) {
             throw Mistake{"action " + std::to_string(number) + " of a call",
-                          "1 to " + std::to_string(static_cast<int>(Did::begin_probed))};
+                          "1 to " + std::to_string(static_cast<int>(CallAction::last))};
         }
         found.did = static_cast<Did>(number);
         const auto take = [&](std::size_t count) {
@@ -247,6 +257,7 @@ private:
                 take(4);
                 break;
             case Did::begin_send:
+            case Did::begin_synchronous:
                 take(5);
                 break;
             case Did::begin_receive:
@@ -262,6 +273,9 @@ private:
             case Did::collective:
                 take(3);
                 found.name = numbers.word();
+                if (found.name.find('\0') != std::string::npos) {
+                    throw Mistake{"a collective whose name has a zero byte", "one of MPI-3"};
+                }
                 found.list = list(numbers, 1);
                 break;
             case Did::neighbours:
@@ -280,7 +294,12 @@ private:
                 if (name == "Request_free") {
                     throw Mistake{"a receive whose request is freed before it has ended", "a wait for each receive"};
                 }
+                if (name.starts_with("Start")) {
+                    throw Mistake{"the start of a request that is not known", "messages and collectives of MPI-4"};
+                }
                 throw Mistake{"MPI_Isendrecv, or MPI_Isendrecv_replace", "MPI_Isend and MPI_Irecv"};
+            case Did::failed:
+                throw Mistake{"a receive that has failed", "receives that are as large as what is sent"};
             case Did::joined:
                 throw Mistake{"ranks that are spawned, or of another program", "ranks that all start together"};
             case Did::vain:

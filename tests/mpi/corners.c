@@ -1,6 +1,9 @@
 /* What programs may do and few do; the first word says what, on 2 ranks if nothing else is said. */
 #include <fcntl.h>
 #include <mpi.h>
+#if defined(OPEN_MPI)
+#include <mpi-ext.h>
+#endif
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,7 +264,148 @@ static void spawns(const char* program, MPI_Comm parent) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Synchronous sends in all forms, as the receives are posted in another order than they end. */
+static void synchronous(void) {
+    MPI_Request requests[2];
+    if (rank == 0) {
+        MPI_Issend(out, 101, MPI_BYTE, 1, 7, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(out, 102, MPI_BYTE, 1, 7, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        MPI_Ssend(out, 103, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
+        MPI_Ssend_init(out, 104, MPI_BYTE, 1, 7, MPI_COMM_WORLD, &requests[0]);
+        for (int i = 0; i < 2; ++i) {
+            MPI_Start(&requests[0]);
+            MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        }
+        MPI_Request_free(&requests[0]);
+    } else {
+        for (int i = 0; i < 2; ++i) MPI_Irecv(in, 102, MPI_BYTE, 0, 7, MPI_COMM_WORLD, &requests[i]);
+        for (int i = 1; i >= 0; --i) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+        for (int i = 0; i < 3; ++i) MPI_Recv(in, 104, MPI_BYTE, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+/* A receive that is too small, alone or beside another one. */
+static void truncated(int alone) {
+    MPI_Request requests[2];
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (rank == 0) {
+        MPI_Send(out, 100, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
+        MPI_Send(out, 50, MPI_BYTE, 1, 8, MPI_COMM_WORLD);
+    } else if (alone) {
+        MPI_Recv(in, 10, MPI_BYTE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(in, 50, MPI_BYTE, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Status statuses[2];
+        MPI_Irecv(in, 10, MPI_BYTE, 0, 7, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(in + 100, 50, MPI_BYTE, 0, 8, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, statuses);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The buffer is there until the receiver has come. */
+static void detached(void) {
+    int size = LARGE + MPI_BSEND_OVERHEAD;
+    void* buffer = malloc(size);
+    MPI_Buffer_attach(buffer, size);
+    if (rank == 0) MPI_Bsend(out, LARGE, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
+    if (rank == 1) usleep(300000);
+    if (rank == 1) MPI_Recv(in, LARGE, MPI_BYTE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Buffer_detach(&buffer, &size);
+    free(buffer);
+}
+
+/* What a library sends for files is its own business. */
+static void writes(const char* folder) {
+    char name[4096], half[1000];
+    MPI_File file;
+    MPI_Request request;
+    MPI_Status status;
+    snprintf(name, sizeof name, "%s/written", folder);
+    MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    MPI_File_set_size(file, 4000);
+    MPI_File_set_view(file, 1000 * rank, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    MPI_File_write_all(file, out, 1000, MPI_BYTE, &status);
+    MPI_File_write_at_all(file, 0, out, 1000, MPI_BYTE, &status);
+    MPI_File_iwrite_at_all(file, 0, out, 1000, MPI_BYTE, &request);
+    MPI_Wait(&request, &status);
+    MPI_File_sync(file);
+    MPI_File_read_all_begin(file, half, 1000, MPI_BYTE);
+    MPI_File_read_all_end(file, half, &status);
+    MPI_File_read_at_all(file, 0, half, 1000, MPI_BYTE, &status);
+    MPI_File_close(&file);
+}
+
+/* A persistent message with nobody. */
+static void to_nobody(void) {
+    MPI_Request requests[2];
+    MPI_Send_init(out, 100, MPI_BYTE, MPI_PROC_NULL, 7, MPI_COMM_WORLD, &requests[0]);
+    MPI_Recv_init(in, 100, MPI_BYTE, MPI_PROC_NULL, 7, MPI_COMM_WORLD, &requests[1]);
+    for (int i = 0; i < 2; ++i) {
+        MPI_Startall(2, requests);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    for (int i = 0; i < 2; ++i) MPI_Request_free(&requests[i]);
+}
+
 #if MPI_VERSION >= 4
+/* Windows are told apart from communicators by the order of the calls that make them, not by that of first uses. */
+static void large_windows(void) {
+    MPI_Win window;
+    MPI_Comm copy;
+    char* place;
+    MPI_Win_allocate_c(LARGE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &place, &window);
+    if (rank == 0) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, window);
+        MPI_Put(out, 100, MPI_BYTE, 1, 0, 100, MPI_BYTE, window);
+        MPI_Win_unlock(1, window);
+    }
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    if (rank == 0) MPI_Send(out, 101, MPI_BYTE, 1, 7, copy);
+    if (rank == 1) MPI_Recv(in, 101, MPI_BYTE, 0, 7, copy, MPI_STATUS_IGNORE);
+    MPI_Win_fence(0, window);
+    MPI_Win_fence(0, window);
+    MPI_Comm_free(&copy);
+    MPI_Win_free(&window);
+}
+
+/* So are communicators that are made of a group. */
+static void of_groups(void) {
+    MPI_Group group;
+    MPI_Comm first, second;
+    MPI_Request requests[2];
+    MPI_Comm_group(MPI_COMM_WORLD, &group);
+    MPI_Comm_create_from_group(group, "first", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &first);
+    MPI_Comm_create_from_group(group, "second", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &second);
+    if (rank == 0) {
+        MPI_Isend(out, 101, MPI_BYTE, 1, 7, first, &requests[0]);
+        MPI_Isend(out, 102, MPI_BYTE, 1, 7, second, &requests[1]);
+    } else {
+        MPI_Irecv(in, 102, MPI_BYTE, 0, 7, second, &requests[0]);
+        MPI_Irecv(in + 200, 101, MPI_BYTE, 0, 7, first, &requests[1]);
+    }
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Group_free(&group);
+    MPI_Comm_free(&first);
+    MPI_Comm_free(&second);
+}
+
+/* Messages in partitions meet in the order in which they are made, whatever order they start in. */
+static void partitioned_in_turn(void) {
+    MPI_Request requests[2];
+    for (int i = 0; i < 2; ++i) {
+        if (rank == 0) MPI_Psend_init(out, 1, 101 + i, MPI_BYTE, 1, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]);
+        if (rank == 1) MPI_Precv_init(in, 1, 101 + i, MPI_BYTE, 0, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[i]);
+    }
+    for (int i = 0; i < 2; ++i) {
+        MPI_Start(&requests[rank == 0 ? i : 1 - i]);
+        if (rank == 0) MPI_Pready(0, requests[i]);
+    }
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 2; ++i) MPI_Request_free(&requests[i]);
+}
+
 /* A message in partitions and another one of the same tag. */
 static void partitioned(void) {
     MPI_Request request;
@@ -280,12 +424,20 @@ static void partitioned(void) {
     MPI_Request_free(&request);
 }
 
+#endif
+
+#if MPI_VERSION >= 4
+#define INIT(name) MPI_##name##_init
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+#define INIT(name) MPIX_##name##_init
+#endif
+#if defined(INIT)
 /* Persistent collectives meet in the order in which they are made, whatever order they begin in. */
 static void persistent(void) {
     MPI_Request requests[3];
-    MPI_Allreduce_init(out, in, 100, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
-    MPI_Bcast_init(out + 1000, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
-    MPI_Allreduce_init(out + 2000, in + 2000, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[2]);
+    INIT(Allreduce)(out, in, 100, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+    INIT(Bcast)(out + 1000, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+    INIT(Allreduce)(out + 2000, in + 2000, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[2]);
     for (int step = 0; step < 2; ++step) {
         for (int i = 0; i < 3; ++i) MPI_Start(&requests[rank == 0 ? i : 2 - i]);
         MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
@@ -316,8 +468,18 @@ int main(int argc, char** argv) {
     if (strstr(what, "thread") != NULL) threads(argv[2]);
     if (strcmp(what, "closes") == 0) closes(argv[2]);
     if (strcmp(what, "spawn") == 0) spawns(argv[0], parent);
-#if MPI_VERSION >= 4
+    if (strcmp(what, "synchronous") == 0) synchronous();
+    if (strcmp(what, "truncated") == 0) truncated(strcmp(argv[2], "alone") == 0);
+    if (strcmp(what, "detached") == 0) detached();
+    if (strcmp(what, "writes") == 0) writes(argv[2]);
+    if (strcmp(what, "to-nobody") == 0) to_nobody();
+#if defined(INIT)
     if (strcmp(what, "persistent") == 0) persistent();
+#endif
+#if MPI_VERSION >= 4
+    if (strcmp(what, "large-windows") == 0) large_windows();
+    if (strcmp(what, "of-groups") == 0) of_groups();
+    if (strcmp(what, "partitioned-in-turn") == 0) partitioned_in_turn();
     if (strcmp(what, "partitioned") == 0) partitioned();
 #endif
     if (rank == 0 && parent == MPI_COMM_NULL) puts("done");

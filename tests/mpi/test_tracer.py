@@ -219,9 +219,8 @@ def test_work_after_a_question_that_was_answered_is_work(corner: Any) -> None:
     assert Simulator().run(point(corner("asked"), 2))["time_s"] > 0.0999
 
 
-def test_persistent_collectives_meet_in_the_order_in_which_they_are_made(mpi: Program, corner: Any) -> None:
-    if not mpi.library.name.startswith("mpich"):
-        pytest.skip("Debian's Open MPI has no persistent collectives")
+def test_persistent_collectives_meet_in_the_order_in_which_they_are_made(corner: Any) -> None:
+    """Of Open MPI 4 those that are an extension."""
     of = point(corner("persistent"), 2)
     assert sizes(messages(of)) == {800: 4, 24: 2, 16: 4}
     assert Simulator().run(of)["messages"] == 10
@@ -233,6 +232,56 @@ def test_messages_in_partitions_meet_no_others(mpi: Program, corner: Any) -> Non
     found = messages(point(corner("partitioned"), 2))
     assert world(found) == {(0, 1, 9, 30): 1}
     assert sizes(found) == {100: 1, 30: 1}
+
+
+def test_messages_in_partitions_meet_in_the_order_in_which_they_are_made(mpi: Program, corner: Any) -> None:
+    if not mpi.library.name.startswith("mpich"):
+        pytest.skip("Debian's Open MPI has no messages in partitions")
+    found = messages(point(corner("partitioned-in-turn"), 2))
+    assert sizes(found) == {101: 1, 102: 1}
+    assert world(found) == {}
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"), [("large-windows", {100: 1, 101: 1, 0: 4}), ("of-groups", {101: 1, 102: 1})]
+)
+def test_what_mpi_4_makes_is_numbered_when_it_is_made(
+    mpi: Program, corner: Any, what: str, expected: dict[int, int]
+) -> None:
+    if not mpi.library.name.startswith("mpich"):
+        pytest.skip("Debian's Open MPI is of MPI 3.1")
+    assert sizes(messages(point(corner(what), 2))) == expected
+
+
+def test_synchronous_sends_are_answered(corner: Any) -> None:
+    """Each but the second one, by an empty message."""
+    of = point(corner("synchronous"), 2)
+    found = messages(of)
+    assert world(found) == {(0, 1, 7, size): 1 if size < 104 else 2 for size in range(101, 105)}
+    assert [(*ends, size) for *ends, tag, size in found.elements() if tag >= OTHERS] == [(1, 0, 0)] * 4
+    assert Simulator().run(of)["messages"] == 9
+
+
+@pytest.mark.parametrize("how", ["alone", "beside"])
+def test_receives_that_are_too_small_are_refused(corner: Any, how: str) -> None:
+    assert "rank 1, call " in (line := refusal(corner("truncated", how)))
+    assert "found a receive that has failed; allowed: receives that are as large as what is sent" in line
+
+
+def test_to_let_go_of_a_buffer_is_no_work(corner: Any) -> None:
+    """Of two ranks, one sleeps for 0.3 s, which counts as work."""
+    folder = corner("detached")
+    assert b"Buffer_detach" in (folder / "rank-0000000.trace").read_bytes()
+    assert sizes(messages(point(folder, 2))) == {100000: 1}
+
+
+def test_what_a_library_sends_for_files_is_its_own(corner: Any, tmp_path: Path) -> None:
+    assert messages(point(corner("writes", str(tmp_path)), 2)) == {}
+    assert (tmp_path / "written").stat().st_size == 4000
+
+
+def test_persistent_messages_with_nobody_are_none(corner: Any) -> None:
+    assert messages(point(corner("to-nobody"), 2)) == {}
 
 
 def test_a_receive_may_be_let_go_when_it_has_ended(corner: Any) -> None:
@@ -404,6 +453,83 @@ def test_a_send_may_be_cancelled(tmp_path: Path) -> None:
     assert messages(point(folder, 2)) == {(0, 1, 5, 32): 1}
 
 
+def varint(number: int) -> list[int]:
+    """Return the bytes of a number in a trace."""
+    return [number & 127 | 128, *varint(number >> 7)] if number > 127 else [number]
+
+
+def late(number: int, *did: int, name: bytes = b"Call") -> bytes:
+    """Return what `call` does, after 1 ms of work."""
+    return call(number, *did, name=name)[:-2] + bytes([*varint(10**6), 100])
+
+
+@pytest.mark.parametrize(
+    ("send", "waits"),
+    [
+        ([(b"Send", 1, 0, 1, 5, 64)], False),
+        ([(b"Ssend", 1, 0, 1, 5, 64)], True),
+        ([(b"Ssend_c", 1, 0, 1, 5, 64)], True),
+        ([(b"Isend", 3, 1, 0, 1, 5, 64), (b"Wait", 5, 1)], False),
+        ([(b"Issend", 3, 1, 0, 1, 5, 64), (b"Wait", 5, 1)], True),
+        ([(b"Issend", 3, 1, 0, 1, 5, 64)], False),
+        ([(b"Start", 3, 1, 0, 1, 5, 64), (b"Wait", 5, 1)], False),
+        ([(b"Start", 19, 1, 0, 1, 5, 64), (b"Wait", 5, 1)], True),
+        # One that is cancelled before, by which places in the order change.
+        ([(b"Issend", 3, 1, 0, 1, 5, 8), (b"Ssend", 1, 0, 1, 5, 64), (b"Wait", 7, 1)], True),
+        # One whose request is let go, and is then that of a receive which is cancelled.
+        ([(b"Isend", 3, 1, 0, 1, 5, 64), (b"Irecv", 4, 1, 0), (b"Wait", 7, 1)], False),
+    ],
+)
+def test_a_synchronous_send_waits_for_its_receive(tmp_path: Path, send: list[tuple[Any, ...]], waits: bool) -> None:
+    """The receiver comes after 1 ms, and the sender works for 1 ms when its send has ended."""
+    calls = b"".join(call(1 + i, *did, name=name) for i, (name, *did) in enumerate(send))
+    folder = written(tmp_path / "x", r0=calls + late(1 + len(send)), r1=late(1, 2, 0, 0, 5, 64))
+    assert replayed(folder)["time_s"] == pytest.approx(2e-3 if waits else 1e-3, rel=0.01)
+    assert sizes(messages(point(folder, 2))) == ({64: 1, 0: 1} if b"Issend" in calls or waits else {64: 1})
+
+
+def test_the_right_receive_answers(tmp_path: Path) -> None:
+    """Of three messages with one tag the second is synchronous; the receives end the other way round."""
+    r0 = call(1, 1, 0, 1, 5, 10) + call(2, 1, 0, 1, 5, 20, name=b"Ssend") + call(3, 1, 0, 1, 5, 30)
+    r1 = call(1, 4, 1, 0, 4, 2, 0, 4, 3, 0) + b"".join(call(5 - i, 6, i, 0, 5, 10 * i) for i in (3, 2, 1))
+    folder = written(tmp_path / "x", r0=r0, r1=r1)
+    assert sends(point(folder, 2)) == [[(1, 10), (1, 20), (1, 30)], [(0, 0)]]
+    text = as_goal(point(folder, 2), tmp_path / "x.goal")
+    lines = text.read_text().split("rank 1")[1].splitlines()
+    second = next(line for line in lines if "recv 20b" in line).split(":")[0].strip()
+    answer = next(line for line in lines if "send 0b" in line).split(":")[0].strip()
+    assert f"{answer} requires {second}" in [line.strip() for line in lines]
+    assert point(text, 2).id == point(folder, 2).id
+
+
+def test_of_a_killed_run_synchronous_sends_may_lack_an_answer(tmp_path: Path) -> None:
+    """The second one has begun, and nobody has received it."""
+    issend = call(1, 3, 1, 0, 1, 5, 64, name=b"Issend") + call(2, 5, 1, name=b"Wait")
+    folder = written(tmp_path / "x", r0=issend + bytes([5, 100, 100]), r1=RECEIVE)
+    file = folder / "rank-0000001.trace"
+    file.write_bytes((file.read_bytes()[:-3] + bytes(4096))[:4096])
+    assert sizes(messages(point(folder, 2))) == {64: 1, 0: 1}
+
+
+def test_to_let_go_of_a_buffer_waits_for_what_is_in_it(tmp_path: Path) -> None:
+    """The sender works for 1 ms before or after its large message has left, for which the receiver comes after 1 ms."""
+    bsend, times = call(1, 3, 0, 0, 1, 5, *varint(10**6), name=b"Bsend"), []
+    for name in (b"Other", b"Buffer_detach"):
+        r0 = bsend + call(2, name=name) + late(3)
+        folder = written(tmp_path / name.decode(), r0=r0, r1=late(1, 2, 0, 0, 5, *varint(10**6)))
+        times.append(replayed(folder)["time_s"])
+    assert times[1] == pytest.approx(times[0] + 1e-3, rel=0.01)
+
+
+def test_work_before_the_end_is_work(tmp_path: Path) -> None:
+    """1 ms of one rank between its last call and the end of its use of MPI."""
+    folder = written(tmp_path / "x", r0=SEND, r1=RECEIVE)
+    before, file = replayed(folder)["time_s"], folder / "rank-0000001.trace"
+    file.write_bytes(file.read_bytes()[:-2] + bytes([*varint(10**6), 0]))
+    assert replayed(folder)["time_s"] == pytest.approx(before + 1e-3)
+    assert mpi_traces.summary(folder).time_s == pytest.approx(1e-3, rel=0.01)
+
+
 def test_work_may_take_long(tmp_path: Path) -> None:
     """1001 s, which are more than an operation may take."""
     time, digits = 1001 * 10**9, []
@@ -539,6 +665,12 @@ def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: s
             "rank 0, call 2: found a collective whose name is not UTF-8; allowed: one of MPI-3",
         ),
         (
+            {f"r{i}": call(1, 8, 0, 0, 0, 3, *b"b\0!", 1, 8) for i in range(2)},
+            "rank 0, call 2: found a collective whose name has a zero byte; allowed: one of MPI-3",
+        ),
+        ({"r0": call(1, 14, name=b"Startall")}, "rank 0, call 2: found the start of a request that is not known; "),
+        ({"r0": call(1, 20)}, "rank 0, call 2: found a receive that has failed; allowed: receives that are as large"),
+        (
             {"r0": call(1, 8, 0, 0, 0, 3, *b"b\xff!", 1, 8), "r1": call(1, 8, 0, 0, 0, 7, *b"barrier", 0)},
             "rank 0, call 2: found b\\xff! at rank 0 and barrier at rank 1; allowed: one call, and one root",
         ),
@@ -579,6 +711,10 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
     first, second = sorted(folder.iterdir())
     shutil.copy(sorted(other.iterdir())[1], second)
     assert "found another run's; allowed: files of the run of rank-0000000.trace" in refusal(folder)
+    again = folder / "rank-1.trace"
+    shutil.copy(second, again)
+    assert "x/rank-1.trace: found a second file of rank 1, beside rank-0000001.trace; allowed: one" in refusal(folder)
+    again.rename(folder / "rank-\N{ARABIC-INDIC DIGIT ONE}.trace")  # no number of ours
     shutil.copy(first, second)
     assert "rank: found rank 0; allowed: 1, as its name says" in refusal(folder)
     second.unlink()
@@ -609,6 +745,13 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
     )
     file.write_bytes(file.read_bytes()[: 1 - len(SEND)])
     assert "found the end of the file; allowed: the end of the program, or whole pages of 4096 bytes" in refusal(cut)
+
+
+def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
+    """Also one that is no text."""
+    folder = written(Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff")), r0=SEND, r1=RECEIVE)
+    assert mpi_traces.summary(folder).calls == 4
+    assert len(traces.pack(folder)) > 0
 
 
 def test_a_trace_of_a_program_that_was_killed_ends_where_it_was(tmp_path: Path) -> None:
@@ -699,6 +842,7 @@ def test_a_killed_run_leaves_a_trace(
         ("file/x", ["true"], "--output: found 'file/x': Not a directory; allowed: a place to write to"),
         ("new/" + "x" * 300, ["true"], "': File name too long; allowed: a place to write to"),
         (".", ["true"], "--output: found '.'; allowed: a new folder, or one with nothing but a trace"),
+        ("other", ["true"], "--output: found 'other'; allowed: a new folder, or one with nothing but a trace"),
         ("new/x", ["nowhere"], "tramontane trace: found 'nowhere'; allowed: a command that starts MPI programs"),
         ("new/x", ["./script"], "tramontane trace: found './script': Exec format error; allowed: a command that"),
     ],
@@ -709,11 +853,14 @@ def test_what_can_not_be_traced_is_one_line_and_leaves_nothing(
     (tmp_path / "file").touch()
     (tmp_path / "script").touch(mode=0o755)
     (tmp_path / "script").write_text("true\n")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "of-another-tool.trace").touch()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError) as told:
         tracing.trace(command, Path(output), any_mpi.library.name, strip=False)
     assert line in str(told.value)
     assert not (tmp_path / "new").exists()
+    assert (tmp_path / "other" / "of-another-tool.trace").exists()
 
 
 def test_without_a_rank_no_folder_stays(any_mpi: Program, tmp_path: Path) -> None:

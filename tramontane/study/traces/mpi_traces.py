@@ -5,6 +5,7 @@ memory; here are their headers, and what becomes of collectives.
 """
 
 import functools
+import os
 import re
 import struct
 from collections.abc import Callable
@@ -18,10 +19,9 @@ from tramontane.study.collectives.collective_calls import Algorithms, Exchange, 
 
 VERSIONS = (2, 3)
 """Of files; since version 3 a checksum ends them."""
-SUFFIX = ".trace"
 _FORMAT = b"TRMTRACE"
 _HEADER = struct.Struct("<8s4I3q")
-_NAME = re.compile(r"rank-(\d+)\.trace")
+_NAME = re.compile(r"rank-([0-9]+)\.trace")
 _WRITTEN = "a file that tramontane trace has written"
 #: What the extension says when Python can't read the name of a collective.
 _NO_TEXT = re.compile(r"(rank \d+, call \d+): found 'utf-8' codec can't decode .*", re.DOTALL)
@@ -78,6 +78,11 @@ def is_trace(path: Path) -> bool:
     return path.is_dir()
 
 
+def is_named_as_part(path: Path) -> bool:
+    """Return whether this is a file with the name of what one rank writes."""
+    return path.is_file() and _NAME.fullmatch(path.name) is not None
+
+
 def is_part(path: Path) -> bool:
     """Return whether this file is what one rank has written."""
     with path.open("rb") as stream:
@@ -105,7 +110,7 @@ def read(path: Path, algorithms: Algorithms) -> memoryview:
         If a file is not whole, or has what can't be; :func:`tramontane.study.traces.traces.pack` makes one line of it,
         with rank, and byte or call.
     """
-    return _packed([str(file) for file, _ in _files(path)], functools.partial(_said, algorithms))
+    return _packed(_files(path), functools.partial(_said, algorithms))
 
 
 def read_kept(path: Path, check: Callable[[Exchange, int], None]) -> tuple[memoryview, list[Exchange]]:
@@ -127,7 +132,7 @@ def read_kept(path: Path, check: Callable[[Exchange, int], None]) -> tuple[memor
     list of Exchange
         Those that it has the numbers of.
     """
-    files = [str(file) for file, _ in _files(path)]
+    files = _files(path)
     kept: list[Exchange] = []
 
     def keep(name: str, members: tuple[int, ...], root: int, said: list[tuple[int, ...]]) -> int | None:
@@ -141,10 +146,11 @@ def read_kept(path: Path, check: Callable[[Exchange, int], None]) -> tuple[memor
     return _packed(files, keep, alike=True), kept
 
 
-def _packed(files: list[str], say: Callable[..., Any], *, alike: bool = False) -> memoryview:
+def _packed(files: list[tuple[Path, Header]], say: Callable[..., Any], *, alike: bool = False) -> memoryview:
     """Return the table of operations; a name of a collective that is no text is told as such."""
+    names = [os.fsencode(file) for file, _ in files]
     try:
-        return memoryview(simulator().schedule.pack_mpi_trace(files, say, alike))
+        return memoryview(simulator().schedule.pack_mpi_trace(names, say, alike))
     except ValueError as error:
         line = _NO_TEXT.fullmatch(str(error))
         if line is None:
@@ -165,7 +171,7 @@ def summary(path: Path) -> Summary:
     begins, ends = [], []
     for file, header in files:
         try:
-            number, time, whole = simulator().schedule.extent_of_trace(str(file), header.rank)
+            number, time, whole = simulator().schedule.extent_of_trace(os.fsencode(file), header.rank)
         except ValueError as error:
             raise InputError.of_line(file, error) or error from None
         calls += number
@@ -178,7 +184,13 @@ def summary(path: Path) -> Summary:
 
 def _files(path: Path) -> list[tuple[Path, Header]]:
     """Return the files of all ranks, in order, with what they say first."""
-    found = {int(match[1]): file for file in sorted(path.iterdir()) if (match := _NAME.fullmatch(file.name))}
+    found: dict[int, Path] = {}
+    for file in sorted(path.iterdir()):
+        if match := _NAME.fullmatch(file.name):
+            first_one = found.setdefault(int(match[1]), file)
+            if first_one != file:
+                problem = f"found a second file of rank {int(match[1])}, beside {first_one.name}"
+                raise InputError(file, "", None, "one file a rank", problem=problem)
     if not found:
         raise InputError(path, "", None, "a folder that tramontane trace has written", problem="found no rank-*.trace")
     for file in found.values():

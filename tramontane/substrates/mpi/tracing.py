@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from tramontane.errors import InputError
-from tramontane.study.traces.mpi_traces import SUFFIX
+from tramontane.study.traces.mpi_traces import is_named_as_part
 from tramontane.substrates.mpi.build import build_tracer, missing_tools
 from tramontane.substrates.mpi.launch import SESSIONS
 from tramontane.substrates.mpi.libraries import INSTALL, Library, find_command, found
@@ -90,7 +90,7 @@ def _make(folder: Path) -> list[Path]:
     new: list[Path] = []
     try:
         if folder.exists():
-            if not folder.is_dir() or any(each.suffix != SUFFIX for each in folder.iterdir()):
+            if not folder.is_dir() or not all(map(is_named_as_part, folder.iterdir())):
                 raise InputError("--output", "", str(folder), "a new folder, or one with nothing but a trace")
             shutil.rmtree(folder)
         new = [part for part in (folder, *folder.parents) if not part.exists()]
