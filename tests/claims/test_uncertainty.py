@@ -15,9 +15,10 @@ from tramontane.claims import draws
 from tramontane.claims.boxes import find_box
 from tramontane.claims.draws import TOGETHER, Tried
 from tramontane.claims.matching import matches
-from tramontane.claims.share_tables import drawn_together
+from tramontane.claims.screening import effects
+from tramontane.claims.share_tables import drawn_together, row
 from tramontane.claims.shares import influence, nearest_turn, shares, wilson
-from tramontane.claims.uncertainty import about, spell
+from tramontane.claims.uncertainty import Answer, about, as_data, spell
 from tramontane.errors import InputError
 from tramontane.study import expand, validate_file
 from tramontane.study.experiments.expansion import ExpandedPoint
@@ -366,3 +367,23 @@ def test_a_range_that_decides_less_than_a_choice_does_not_stand_before_it() -> N
     places = in_unit_cube("sobol", 64, 6, 1)
     found, _ = influence(places, np.floor(3 * places[:, 0]) / 2 + 1.4 * places[:, 1], known)
     assert [each.parameter for each in found[:2]] == ["p0", "p1"]
+
+
+@pytest.mark.parametrize("method", ["morris", "lhs"])
+def test_shares_are_read_off_machines_that_a_prior_was_drawn_for(method: str) -> None:
+    study = load_study("zheng2018-screening", ROOT)
+    study = study.model_copy(update={"sample": study.sample.model_copy(update={"method": method})})
+    places, drawn = study.sample.places(50), study.sample.drawn
+    own = tried(np.where(places[:, 0] < 0.5, 1.0, -1.0))
+    made = shares([own], places, drawn, effects if method == "morris" else None)
+    data = as_data(Answer(study, "laptop", 50, made, study.sample.draws(50), places))
+    (found,) = data["claims"]
+    (cells,) = [row(each) for each in data["claims"]]
+    if method == "morris":
+        assert [found[key] for key in ("share", "interval", "interval_all", "box", "box_inside")] == [None] * 5
+        assert cells[1:3] == ["no share, 50 machines", "none"]
+        assert "No shares" in data["about"]
+        assert "intervals" not in data["about"]
+    else:
+        assert cells[1] == f"{100 * found['share']:.0f} % of 50"
+        assert "Of 1 intervals at 95 %" in data["about"]
