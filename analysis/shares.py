@@ -5,7 +5,7 @@
 reads what ``tramontane uncertainty`` writes (and ``claims --over SAMPLE --json`` prints) and writes as SVG, PNG and PDF
 
 - STEM: bars of shares, with intervals, and beside them a map of each parameter's index: PAWN's, or its mean effect
-  where one parameter a step was changed. Indices that chance alone may give are grey.
+  where one parameter a step was changed; then there are no shares. Indices that chance alone may give are grey.
 - STEM-margins: for each statement the margin on each machine, against the parameter that decides most.
 - STEM-machines: the parameters of all machines as lines; those on which most statements hold stand out.
 - STEM-nearest-FIGURE, if both machines' datasets lie beside SHARES.json: curves of the machine on which most statements
@@ -37,6 +37,7 @@ KEYS = ("claims", "machines", "parameters", "places")
 
 #: Height of a row, and what titles and names of parameters take [inches].
 _ROW, _AROUND = 0.2, 1.4
+_MARK = "circle: holds on ours"
 
 
 def draw(study: Study, stem: Path) -> list[Path]:
@@ -62,26 +63,34 @@ def draw_bars(study: Study, stem: Path) -> list[Path]:
         return []
     with context():
         figure = plt.figure(figsize=(inches("page"), _ROW * max(4, len(shown)) + _AROUND), layout="constrained")
-        bars, indices = figure.subplots(1, 2, width_ratios=[1, 2], sharey=True)
+        screening = all(each["share"] is None for each in shown)
+        bars, indices = figure.subplots(1, 2, width_ratios=[0.02 if screening else 1, 2], sharey=True)
         _bars(bars, shown)
         _indices(indices, shown, study.get("index", PAWN))
+        indices.set_xlabel(_MARK if screening else "")
         files = save(figure, stem)
         plt.close(figure)
     return files
 
 
 def _bars(axes: "Axes", shown: Found) -> None:
-    share = np.array([each["share"] for each in shown])
-    low, high = np.array([each["interval"] for each in shown]).T
     places = np.arange(len(shown))
-    axes.barh(places, share, color="#4878a8", height=0.7)
-    axes.errorbar(
-        share, places, xerr=[share - low, high - share], fmt="none", ecolor="black", elinewidth=0.8, capsize=2
-    )
+    counted = [(place, each) for place, each in enumerate(shown) if each["share"] is not None]
+    if counted:
+        at, share = [place for place, _ in counted], np.array([each["share"] for _, each in counted])
+        low, high = np.array([each["interval"] for _, each in counted]).T
+        axes.barh(at, share, color="#4878a8", height=0.7)
+        axes.errorbar(
+            share, at, xerr=[share - low, high - share], fmt="none", ecolor="black", elinewidth=0.8, capsize=2
+        )
+    else:  # names and marks alone
+        axes.spines[:].set_visible(False)
+        axes.tick_params(length=0, labelbottom=False)
+        axes.grid(visible=False)
     for place, each in zip(places, shown, strict=True):
         if each["base_holds"] is not None:
             axes.plot(1.06, place, "o" if each["base_holds"] else "x", color="black", markersize=4, clip_on=False)
-    axes.set(xlim=(0, 1), xlabel="Share of machines\n(circle: holds on ours)", yticks=places)
+    axes.set(xlim=(0, 1), xlabel=f"Share of machines\n({_MARK})" if counted else "", yticks=places)
     axes.set_yticklabels([each["id"] for each in shown])
     axes.invert_yaxis()
 

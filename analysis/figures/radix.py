@@ -76,9 +76,10 @@ def _radices(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     if "radix" not in dataset.dims or spec.y not in dataset:
         raise ValueError(f"figure.kind: 'radix' needs the variable {VARIABLE}, or {spec.y} over the dimension radix")
     times = dataset[spec.y].where(dataset["status"] == "ok") if "status" in dataset else dataset[spec.y]
+    times = times.sortby("radix")  # of equally good ones the smallest, in whatever order they are listed
     members = [dim for dim in times.dims if dim in ENSEMBLE_DIMS]
     middle, low, high = times.median(members), times.min(members), times.max(members)
-    radices = dataset["radix"].values.astype(float)
+    radices = times["radix"].values.astype(float)
     rows = []
     for place, value in enumerate(x):
         here = [part.isel({spec.x: place}) if spec.x in part.dims else part for part in (middle, low, high)]

@@ -29,6 +29,11 @@ CAPTIONS = {
     "dashed.",
 }
 """What each picture shows, by the name of its file."""
+SCREENED = (
+    "How much each parameter moves each statement's margin, over its whole range; at the left edge a circle if the "
+    "statement holds on our own machine, a cross if not."
+)
+"""The caption of `shares` where trajectories were drawn, off which no shares are read."""
 _NEAREST = "shares-nearest"
 _PAIRS = (
     "Left our own machine, right the drawn one on which most statements hold, on the same axes, with the study's "
@@ -138,7 +143,8 @@ def _study(name: str, data: Mapping[str, Any], root: Path, scale: str, page: Pat
         origin = Origin(commits, data["published"], published_studies.command(name, scale))
     pictures = []
     pairs = sorted(each.stem for each in folder.glob(f"{_NEAREST}-*.svg"))
-    for picture, caption in [*CAPTIONS.items(), *((pair, _PAIRS) for pair in pairs)]:
+    captions = CAPTIONS if any(own["share"] is not None for own in data["claims"]) else CAPTIONS | {"shares": SCREENED}
+    for picture, caption in [*captions.items(), *((pair, _PAIRS) for pair in pairs)]:
         drawn = folder / f"{picture}.svg"
         if drawn.exists():
             text = svg.inline_file(drawn, anchor_of(f"{whole}-{picture}"), caption)
@@ -154,14 +160,16 @@ def _study(name: str, data: Mapping[str, Any], root: Path, scale: str, page: Pat
 
 
 def _row(own: Mapping[str, Any]) -> list[str]:
-    share = f"{100 * own['share']:.0f} % of {own['evaluated']}" if own["evaluated"] else "not evaluated"
-    low, high = (100 * edge for edge in own["interval"])
+    share = "not evaluated" if not own["evaluated"] else f"no share, {own['evaluated']} machines"
+    interval = "–"
+    if own["share"] is not None:
+        low, high = (100 * edge for edge in own["interval"])
+        share, interval = f"{100 * own['share']:.0f} % of {own['evaluated']}", f"{low:.0f} to {high:.0f} %"
     margin = "–" if own["base_margin"] is None else f"{own['base_margin']:+.2g} {own['unit']}"
     first = own["influences"][0] if own["decides"] else None
     index = f"{first['index']:.2f} ({first['low']:.2f} to {first['high']:.2f})" if first else "–"
     checks = f"{own['checks_decided']} of {own['checks']}"
     decides = (own["decides"] or "none beyond chance").replace("_", " ")
-    interval = f"{low:.0f} to {high:.0f} %" if own["evaluated"] else "–"
     return [own["id"], share, interval, checks, process_counts(*own["ranks"]), margin, decides, index]
 
 

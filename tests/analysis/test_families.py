@@ -177,6 +177,13 @@ def test_radices_of_points_without_result_are_not_guessed(factory: Factory) -> N
     assert draw(dataset).axes[0].get_lines()[0].get_xdata() == pytest.approx([10])
 
 
+def test_of_equally_good_radices_the_smallest_is_best_in_whatever_order_they_are_listed(factory: Factory) -> None:
+    dataset = timed(factory, [[1.0, 3.0], [1.0, 1.0], [2.0, 1.0]])
+    for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
+        turned = dataset.isel(radix=order)
+        assert radix.radix_table(turned, spec_of(turned))["best"].to_list() == [2, 4]
+
+
 def test_statistics_of_the_best_radices_are_printed(factory: Factory) -> None:
     figure = draw(timed(factory, [[1.0, 3.0], [2.0, 3.0], [2.0, 1.0]]))
     assert figure.axes[1].get_xlabel() == "max 8\nmedian 5\nmean 5\nmin 2"

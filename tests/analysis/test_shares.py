@@ -82,6 +82,25 @@ def test_a_screening_shows_mean_effects(tmp_path: Path) -> None:
     assert "PAWN" not in drawn
 
 
+def test_a_screening_has_no_shares(tmp_path: Path) -> None:
+    """No prior was drawn for machines along trajectories, so that a count of them says nothing."""
+    folder = tmp_path / "results" / "over-own-smoke"
+    folder.mkdir(parents=True)
+    none = {"share": None, "interval": None, "interval_all": None}
+    found = study(index=MEAN_EFFECT, title="Own", about="x", claims=[claim("Z-5b", 8) | none, claim("Z-5z", 0) | none])
+    (folder / "shares.json").write_text(json.dumps(found))
+    assert main([str(folder / "shares.json"), str(folder / "figures" / "shares")]) == 0
+    drawn = (folder / "figures" / "shares.svg").read_text()
+    assert "Share of machines" not in drawn
+    assert "circle: holds on ours" in drawn
+    page = folder / "report.html"
+    report.write([], page, "smoke", "tramontane uncertainty own")
+    text = page.read_text()
+    assert "<td>no share, 8 machines</td><td>–</td>" in text
+    assert "<td>not evaluated</td><td>–</td>" in text
+    assert "share of the machines on which each statement holds" not in text
+
+
 def test_what_is_not_decided_yet_is_not_drawn(tmp_path: Path) -> None:
     file = tmp_path / "shares.json"
     file.write_text(json.dumps(study(claims=[claim("Z-5b", 0)], machines=[], own_machine=None)))

@@ -1,6 +1,7 @@
 """Fits to collectives: a machine whose times the simulator made is found again, and mistakes are said in one line."""
 
 import io
+import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +17,7 @@ from tramontane.calibration.collectives.discrepancy import discrepancy
 from tramontane.calibration.collectives.evaluation import Simulations
 from tramontane.calibration.collectives.leaving_out import LeftOut, coverage, interval
 from tramontane.calibration.collectives.parameters import KNOBS, messages, parameters, shares
-from tramontane.calibration.collectives.points import costing, sides
+from tramontane.calibration.collectives.points import costing, make_point, sides
 from tramontane.calibration.collectives.predicting import write_predictions
 from tramontane.calibration.collectives.presentation import as_dataset, as_text
 from tramontane.calibration.collectives.rows import read_rows
@@ -175,6 +176,21 @@ def test_a_shape_of_two_sides_is_folded_into_a_near_cube() -> None:
     assert sides(Case("fugaku", "32x256", 8192, "alltoall", "bruck", 8)) == [16, 16, 32]
     assert sides(Case("fugaku", "4x4x4", 64, "alltoall", "bruck", 8)) == [4, 4, 4]
     assert sides(Case("fugaku", "3x5", 15, "alltoall", "bruck", 8)) == [3, 5]
+
+
+@pytest.mark.parametrize(
+    ("machine", "shape", "line"),
+    [
+        ("fugaku", "2x2x4096", "--machine: alltoall on 2x2x4096 nodes: found 4096 along its dimension 2; allowed: a"),
+        ("torus-S", "2x2x2", "--machine: alltoall on 2x2x2 nodes: found [2, 2, 2] of 8 switches; allowed: a product"),
+    ],
+)
+def test_a_job_that_does_not_fit_into_the_torus_is_one_line(machine: str, shape: str, line: str) -> None:
+    case = Case(machine, shape, math.prod(map(int, shape.split("x"))), "alltoall", "bruck", 8)
+    with pytest.raises(InputError) as caught:
+        make_point(case, np.full(len(KNOBS), 100.0), load_machine(machine, ROOT), library_algorithms(ROOT))
+    assert line in str(caught.value)
+    assert "pydantic" not in str(caught.value)
 
 
 def test_a_machine_costs_what_is_paid() -> None:

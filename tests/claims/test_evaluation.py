@@ -362,6 +362,35 @@ def test_the_command_is_of_a_scale_with_enough_process_counts_though_nothing_has
     assert verdict.command == "tramontane reproduce --scale laptop --experiments 'tiny'"
 
 
+def test_the_command_is_of_a_scale_that_does_not_exclude_what_lacks(root: Path, store: Callable[..., None]) -> None:
+    file = root / "configs" / "experiments" / "tiny.yaml"
+    file.write_text(file.read_text() + "exclude: [series == 'a' and ranks >= 1000 and many]\n")
+    text = file.read_text().replace("smoke: {", "smoke: {many: true, ").replace("laptop: {", "laptop: {many: true, ")
+    file.write_text(text.replace("paper: {", "paper: {many: false, "))
+    store(dataset({"b": [2, 2]}, x=[2, 4]), "smoke")
+    verdict = by_name(evaluate(root, "smoke"))["faster"]
+    assert verdict.command == "tramontane reproduce --scale paper --experiments 'tiny'"
+
+
+def test_the_command_is_of_a_scale_with_the_process_count_that_a_check_names(root: Path) -> None:
+    file = root / "configs" / "claims" / "made-up.yaml"
+    delays = "{kind: share, of: a, ranks: 20000, above: 1 us, share: [0.5, 1]}"
+    file.write_text(file.read_text().replace("{kind: slower, of: b, than: a}", delays))
+    (verdict,) = evaluate(root, "smoke", ["faster"])
+    assert verdict.command == "tramontane reproduce --scale paper --experiments 'tiny'"
+    file.write_text(file.read_text().replace("20000", "65"))
+    (verdict,) = evaluate(root, "smoke", ["faster"])
+    assert verdict.command == ""
+
+
+def test_what_printed_times_lack_is_said_with_the_curve_once(root: Path, store: Callable[..., None]) -> None:
+    file = root / "configs" / "claims" / "made-up.yaml"
+    times = "{kind: printed, of: a, seconds: {'7': 1.0}, within: 0.1}"
+    file.write_text(file.read_text().replace("{kind: slower, of: b, than: a}", times))
+    store(lines())
+    assert "lacks a at 7 processes" in by_name(evaluate(root, "laptop"))["faster"].evidence
+
+
 def test_a_statement_may_hold_every_ratio_in_a_range(root: Path, store: Callable[..., None]) -> None:
     file = root / "configs" / "claims" / "made-up.yaml"
     check = "{kind: apart, of: b, than: a, ratio: [1.5, 2.5]}"

@@ -96,6 +96,16 @@ def test_the_machine_is_a_valid_file_that_says_what_it_violates(tmp_path: Path) 
     assert machine.buffer >= 8 * machine.packet - machine.packet
 
 
+def test_what_asks_for_ranks_and_sets_nothing_of_a_machine_is_no_part_of_it() -> None:
+    own = answer(FOUND)
+    known = dict(own.study.sample.known)
+    changes = {"where": "ranks > 20", "sets": {"start_jitter": "str(ranks) + ' ns'"}}
+    sample = own.study.sample.model_copy()
+    sample._known = known | {"start_skew": known["start_skew"].model_copy(update=changes)}
+    changed = replace(own, study=own.study.model_copy(update={"sample": sample}))
+    assert nearest.machine_of(changed, 1, ROOT) == nearest.machine_of(own, 1, ROOT)
+
+
 def test_all_that_a_study_found_is_plain_data() -> None:
     data: dict[str, Any] = as_data(answer(FOUND))
     assert [own["id"] for own in data["claims"]] == ["A", "B", "C", "D"]

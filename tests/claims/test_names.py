@@ -7,6 +7,7 @@ import pytest
 
 from tramontane.errors import InputError
 from tramontane.study import validate_file
+from tramontane.study.experiments.claims import load_claims
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,3 +63,37 @@ def test_a_name_that_is_not_there_is_one_line(tmp_path: Path, file: str, old: st
         validate_file(path)
     assert line in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("check", "line"),
+    [
+        ("{kind: apart, of: a, than: b, ratio: [null, null]}", "ratio: found [null, null], in which everything lies"),
+        ("{kind: share, of: a, ranks: 4, below: 1 us, share: [null, null]}", "share: found [null, null]"),
+        ("{kind: optimum, of: a, statistic: median, value: [null, null]}", "value: found [null, null]"),
+        ("{kind: congestion, order: [], by: level, ranks: 4}", "order: found []; allowed: a list of 2 entries or more"),
+        ("{kind: congestion, order: [[a, b]], by: level, ranks: 4}", "order: found [['a', 'b']]; allowed: a list of 2"),
+        (
+            "{kind: congestion, order: [[], [a]], by: level, ranks: 4}",
+            "order[0]: found []; allowed: a list of 1",
+        ),
+        (
+            "{kind: meets, of: a, than: b, at: 1000, within: 0}",
+            "within: found 0; allowed: input should be greater",
+        ),
+        (
+            "{kind: meets, of: a, than: b, at: 1000, within: 0.5}",
+            "within: found 0.5; allowed: input should be greater",
+        ),
+        ("{kind: meets, of: a, than: b, at: 0, within: 2}", "at: found 0; allowed: input should be greater than 0"),
+    ],
+)
+def test_a_check_that_every_result_or_none_fulfils_is_refused(tmp_path: Path, check: str, line: str) -> None:
+    shutil.copytree(ROOT / "configs" / "claims", tmp_path / "configs" / "claims")
+    shutil.copy(ROOT / "configs" / "references.yaml", tmp_path / "configs")
+    words = "where: Fig. 1, about: halo, statement: It is so., experiment: tiny, along: series"
+    path = tmp_path / "configs" / "claims" / "own.yaml"
+    path.write_text(f"paper: Z\nclaims:\n  own: {{{words}, checks: [{check}]}}\n")
+    with pytest.raises(InputError) as caught:
+        load_claims(path, tmp_path)
+    assert f"claims.own.checks[0].{line}" in str(caught.value)

@@ -17,6 +17,8 @@ from tramontane.support.formatting import rounded
 
 from .data import dataset
 
+ROOT = Path(__file__).parents[2]
+
 
 def store(root: Path, members: int = 5) -> None:
     data = dataset({"a": [1e-3, np.nan, 2e-3], "b": [np.nan, np.nan, 0.1234567]}, x=(100, 500, 2000), members=members)
@@ -101,6 +103,20 @@ def test_a_page_that_asks_for_nothing_sensible(tmp_path: Path, marks: str, expec
     page.write_text(marks)
     with pytest.raises(InputError, match=expected):
         pages.asked(page)
+
+
+@pytest.mark.parametrize("draws", ["-4", "many", "²", "4.0"])
+def test_a_table_of_shares_of_no_number_of_draws_is_one_line(tmp_path: Path, draws: str) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"<!-- shares: laptop two-generations {draws} -->\n<!-- end -->")
+    with pytest.raises(InputError, match=f"shares: found '{draws}'; allowed: a number of draws"):
+        pages.fill(page, ROOT)
+
+
+def test_crossings_without_series_name_the_experiment(tmp_path: Path) -> None:
+    write(tmp_path, dataset({"a": [1.0, 2.0]}, x=(100, 500), dim="routing"), {"x": "ranks"})
+    with pytest.raises(InputError, match="no series in 'tiny'"):
+        crossings(tmp_path, "laptop", "tiny")
 
 
 def test_evidence_is_left_out_on_request() -> None:

@@ -1,6 +1,7 @@
 """Shares of statements over drawn machines: intervals, the parameter that decides, the box, and the nearest turn."""
 
 import math
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,13 +15,14 @@ from tramontane.claims import draws
 from tramontane.claims.boxes import find_box
 from tramontane.claims.draws import TOGETHER, Tried
 from tramontane.claims.matching import matches
-from tramontane.claims.samples import chosen, experiments
-from tramontane.claims.share_tables import drawn_together
+from tramontane.claims.screening import effects
+from tramontane.claims.share_tables import drawn_together, row
 from tramontane.claims.shares import influence, nearest_turn, shares, wilson
-from tramontane.claims.uncertainty import about, spell
+from tramontane.claims.uncertainty import Answer, about, as_data, spell
 from tramontane.errors import InputError
-from tramontane.study import expand
+from tramontane.study import expand, validate_file
 from tramontane.study.experiments.expansion import ExpandedPoint
+from tramontane.study.experiments.samples import chosen, experiments
 from tramontane.study.experiments.studies import load_study, read_study
 from tramontane.study.sampling.plausible import Unstated
 from tramontane.study.sampling.sampling import in_unit_cube
@@ -222,6 +224,28 @@ def test_an_experiment_may_have_process_counts_of_its_own() -> None:
             {"method": "lhs", "size": 4, "parameters": {"seed": {"range": [1, 9]}}},
             "sample.plausible: missing",
         ),
+        (
+            "sample",
+            {"plausible": "zheng2018", "method": "sobol", "size": 64},
+            "sample.size: found 64; allowed: $size: each scale has its own",
+        ),
+        (
+            "sample",
+            {"plausible": "zheng2018", "method": "saltelli", "size": "$size"},
+            "sample.method: found 'saltelli'; allowed: lhs, sobol, morris: others draw machines that",
+        ),
+        ("paper", "Y", "paper: found 'Y'; allowed: Z"),
+        ("claims", ["Z-5b", "Z-7", "Z-5b"], "claims[2]: found 'Z-5b' twice; allowed: each statement once"),
+        (
+            "scales",
+            {"smoke": {"size": 4, "processes": [16], "claims": ["Z-7", "Z-7"]}},
+            "scales.smoke.claims[1]: found 'Z-7' twice; allowed: each statement once",
+        ),
+        (
+            "scales",
+            {"smoke": {"size": 4, "processes": [16], "processes_of": {"fig05b-topologies": [64, 16]}}},
+            "scales.smoke.processes_of.fig05b-topologies: found [64, 16]; allowed: ascending process counts",
+        ),
     ],
 )
 def test_what_a_study_can_not_be_is_one_line(tmp_path: Path, key: str, value: object, line: str) -> None:
@@ -233,6 +257,55 @@ def test_what_a_study_can_not_be_is_one_line(tmp_path: Path, key: str, value: ob
         read_study(path, ROOT)
     assert line in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "line"),
+    [
+        (
+            "samples",
+            "processes: [100, 1000], values",
+            "processes: [100, 10000000], values",
+            "samples/two-generations.yaml: scales.laptop: fig05b-topologies: scales.laptop.processes: found 10000000",
+        ),
+        (
+            "samples",
+            "members: 1, few: 1, many_up_to: 1000, grid: tiny",
+            "grid: tinny",
+            "samples/two-generations.yaml: scales.smoke: fig05b-topologies: scales.smoke.grid: found",
+        ),
+        (
+            "plausible",
+            "choice: [2048 B, 4096 B]",
+            "choice: [2048 s, 4096 B]",
+            "plausible/two-generations.yaml: parameters.packet.sets.machine.packet: found unit 's' in '2048 s'",
+        ),
+        (
+            "plausible",
+            "choice: [first-available, random, round-robin-groups]",
+            "choice: [first-available, random, round-robin]",
+            "plausible/two-generations.yaml: parameters.nodes.sets.allocation: found 'round-robin'",
+        ),
+        (
+            "plausible",
+            "seed: value + (1 if seed is None else seed)",
+            "seed: 7 / value",
+            "parameters.luck.sets.seed: '7 / value' cannot be evaluated (division by zero); allowed: an "
+            "expression that has a value where value = 0",
+        ),
+    ],
+)
+def test_a_study_whose_draws_can_not_be_points_is_not_valid(
+    tmp_path: Path, file: str, old: str, new: str, line: str
+) -> None:
+    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    path = tmp_path / "configs" / file / "two-generations.yaml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(InputError) as caught:
+        validate_file(tmp_path / "configs" / "samples" / "two-generations.yaml")
+    assert line in str(caught.value)
+    assert "draw=" not in str(caught.value)  # none that the study has
 
 
 def test_values_are_spelled_with_their_units() -> None:
@@ -294,3 +367,23 @@ def test_a_range_that_decides_less_than_a_choice_does_not_stand_before_it() -> N
     places = in_unit_cube("sobol", 64, 6, 1)
     found, _ = influence(places, np.floor(3 * places[:, 0]) / 2 + 1.4 * places[:, 1], known)
     assert [each.parameter for each in found[:2]] == ["p0", "p1"]
+
+
+@pytest.mark.parametrize("method", ["morris", "lhs"])
+def test_shares_are_read_off_machines_that_a_prior_was_drawn_for(method: str) -> None:
+    study = load_study("zheng2018-screening", ROOT)
+    study = study.model_copy(update={"sample": study.sample.model_copy(update={"method": method})})
+    places, drawn = study.sample.places(50), study.sample.drawn
+    own = tried(np.where(places[:, 0] < 0.5, 1.0, -1.0))
+    made = shares([own], places, drawn, effects if method == "morris" else None)
+    data = as_data(Answer(study, "laptop", 50, made, study.sample.draws(50), places))
+    (found,) = data["claims"]
+    (cells,) = [row(each) for each in data["claims"]]
+    if method == "morris":
+        assert [found[key] for key in ("share", "interval", "interval_all", "box", "box_inside")] == [None] * 5
+        assert cells[1:3] == ["no share, 50 machines", "none"]
+        assert "No shares" in data["about"]
+        assert "intervals" not in data["about"]
+    else:
+        assert cells[1] == f"{100 * found['share']:.0f} % of 50"
+        assert "Of 1 intervals at 95 %" in data["about"]

@@ -705,6 +705,21 @@ def test_a_full_disk_leaves_no_part_of_a_study_folder(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_statement_of_ones_own_is_judged_in_a_new_folder(
+    tramontane: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert tramontane("init", "study").status == 0
+    monkeypatch.chdir(tmp_path / "study")
+    Path("configs", "claims", "own.yaml").write_text(
+        "paper: Z\nclaims:\n  mine:\n    where: here\n    about: halo\n    statement: UGAL is slower.\n"
+        "    experiment: my-question\n    along: routing\n    checks: [{kind: slower, of: ugal, than: minimal}]\n"
+    )
+    assert tramontane("validate", "configs/claims/own.yaml").status == 0
+    told = tramontane("claims", "mine", "--scale", "smoke")
+    assert (told.status, "0 reproduced, 0 not reproduced, 1 not evaluated" in told.out) == (0, True)
+
+
 @pytest.mark.parametrize("name", ["my study", "Ann's", "a;b"])
 def test_the_command_that_init_prints_can_be_pasted(
     tramontane: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

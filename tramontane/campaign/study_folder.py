@@ -9,12 +9,13 @@ from pathlib import Path
 
 from tramontane import __version__
 from tramontane.errors import InputError
+from tramontane.study.experiments.claims import JUDGEMENT
 from tramontane.study.experiments.template import new_experiment
 from tramontane.study.reading.project import EXPERIMENTS, GRIDS, LIBRARIES, MACHINES, REFERENCES, SYSTEMS
 from tramontane.support.layout import SHARE
 
 #: What is copied: studies keep the machines and grids they were made with, and sites edit the profiles.
-COPIED = (MACHINES, SYSTEMS, GRIDS, REFERENCES, LIBRARIES, Path("workflow/profiles"))
+COPIED = (MACHINES, SYSTEMS, GRIDS, REFERENCES, LIBRARIES, JUDGEMENT, Path("workflow/profiles"))
 
 #: The first experiment, which runs at once.
 FIRST = "my-question"
@@ -55,6 +56,7 @@ file, or start another one with `tramontane new-experiment NAME`.
 | `{EXPERIMENTS}/` | what to study |
 | `{MACHINES}/` | networks, copied from Tramontane {__version__}; change them, add others |
 | `{GRIDS.parent}/`, `{REFERENCES}`, `{LIBRARIES}` | grids, sources, algorithms of MPI libraries |
+| `{JUDGEMENT}` | how verdicts are reached on statements of yours, in other files there |
 | `{SYSTEMS}/` | real machines, for `substrate: mpi` |
 | `workflow/profiles/` | how campaigns run: on this machine, or through Slurm (`--profile slurm`) |
 | `Snakefile` | the rules; they come with the package |

@@ -248,7 +248,7 @@ def printed(
     lacking = sorted(wanted.keys() - set(curve.x.tolist()))
     if lacking:
         places = Span(lacking[0], lacking[-1])
-        raise Lacking(f"{curve.name} at {', '.join(map(count, lacking))} processes", (curve.name,), places)
+        raise Lacking(f"at {', '.join(map(count, lacking))} processes", (curve.name,), places)
     own = curve.at(np.array(sorted(wanted)))
     stated = np.array([wanted[x] for x in own.x.tolist()])
     off = own.median / stated - 1

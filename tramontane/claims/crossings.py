@@ -55,7 +55,9 @@ def crossings(root: Path, scale: str, experiment: str) -> str:
 def _known(dataset: xr.Dataset, along: str | None, experiment: str) -> None:
     """Raise InputError unless there are times of series along an axis that has a logarithm."""
     if SERIES not in dataset["time_s"].dims:
-        raise InputError("crossings", "", experiment, "an experiment with series", problem="no series")
+        raise InputError(
+            "crossings", "", experiment, "an experiment with series", problem=f"no series in '{experiment}'"
+        )
     if along not in dataset["time_s"].dims:
         problem = f"the figure of '{experiment}' has no axis x along which times were taken"
         raise InputError("crossings", "", experiment, "an experiment whose figure has one", problem=problem)

@@ -16,7 +16,6 @@ from tramontane.claims import racing
 from tramontane.claims.bands import RANKS
 from tramontane.claims.evaluation import Campaign, outcomes
 from tramontane.claims.outcome import Lacking
-from tramontane.claims.samples import chosen, experiments
 from tramontane.results.collate import collate_manifest
 from tramontane.results.manifest import manifest
 from tramontane.results.store import Store
@@ -24,6 +23,7 @@ from tramontane.study import Expansion, expand
 from tramontane.study.experiments.claims import Claim, Judgement, load_judgement
 from tramontane.study.experiments.expansion import ExpandedPoint
 from tramontane.study.experiments.experiments import DRAW
+from tramontane.study.experiments.samples import chosen, experiments
 from tramontane.study.experiments.studies import Size, Study
 from tramontane.support.files import dump, write_if_changed
 from tramontane.support.formatting import roughly

@@ -33,7 +33,7 @@ from tramontane.results.revisions import REVISION, label, newest, newest_members
 from tramontane.study import SCALES, expand, load_experiment
 from tramontane.study.experiments import claims
 from tramontane.study.experiments.claims import CLAIMS, Check, Claim, Curve, Judgement, Range, statements
-from tramontane.study.experiments.expansion import swept
+from tramontane.study.experiments.expansion import left, swept
 from tramontane.study.reading.project import EXPERIMENTS, GRIDS
 from tramontane.study.reading.reading import cached_yaml
 from tramontane.study.values.units import TIME, parse_quantity
@@ -169,8 +169,10 @@ class Campaign:
             for dim, pattern in needed.select.items()
             if dim in dims  # others come with the results, such as steps
         )
-        enough = needed.span is None or RANKS not in dims or needed.span.suffices(map(float, dims[RANKS]))
-        return known and enough
+        if not known or needed.span is None or RANKS not in dims:
+            return known
+        listed_enough = needed.span.suffices(map(float, dims[RANKS]))  # which takes no time to ask
+        return listed_enough and needed.span.suffices(map(float, left(loaded, scale, RANKS, needed.select)))
 
     def _complete(self, experiment: str) -> bool:
         """Return whether an experiment has a result of every point at this scale."""
@@ -259,10 +261,17 @@ def _needed(claim: Claim, campaign: Campaign, judgement: Judgement) -> list[_Nee
     for check in claim.checks:
         outcome = _outcome(check, source)
         if outcome.holds is None:
-            span = outcome.span or (_span(source, check.between) if hasattr(check, "between") else None)
+            span = outcome.span or _meant(check, source)
             places = [claim.place(name, values) for _, name in check.called()]
             found += [_Needed(experiment, select, span) for experiment, select in places if experiment is not None]
     return found
+
+
+def _meant(check: Check, source: "_Source") -> Span | None:
+    """Return the process counts that a check is about; None where it does not say."""
+    if hasattr(check, "ranks"):
+        return Span(check.ranks, check.ranks)
+    return _span(source, check.between) if hasattr(check, "between") else None
 
 
 def _under_all(found: Sequence[ChoiceVerdict]) -> str:

@@ -17,6 +17,7 @@ from tramontane.support.formatting import count, plural
 NETWORK = "dragonfly-MM"
 """Whose minimal routing says how many virtual channels a buffer is for, as on the project's own machine."""
 
+_MACHINE = "machine"
 _SHAPE = ("name", "extends", "description", "source", "topology", "geometry", "nodes_per_switch", "routing")
 _WIDTH = 118
 
@@ -27,10 +28,16 @@ def machine_of(of: Answer, draw: int, root: Path) -> dict[str, Any]:
     layers = Layers()
     layers.set(("machine",), {"name": NETWORK}, origin)
     resolve_names(layers, root)
-    known = {name: each for name, each in of.study.sample.known.items() if isinstance(each, Unstated)}
+    known = {name: _of_machine(each) for name, each in of.study.sample.known.items() if isinstance(each, Unstated)}
     lay_over(layers, known, of.draws[draw], set(), origin, f"draw={draw}")
     machine: dict[str, Any] = layers.data["machine"]
     return {key: value for key, value in machine.items() if key not in _SHAPE}
+
+
+def _of_machine(parameter: Unstated) -> Unstated:
+    """Return what of a parameter sets a machine: the rest may ask what only a point has, such as its ranks."""
+    sets = {path: text for path, text in parameter.sets.items() if path.startswith(f"{_MACHINE}.")}
+    return parameter.model_copy(update={"sets": sets, "where": parameter.where if sets else None})
 
 
 def file_of(name: str, of: Answer, root: Path) -> str:

@@ -61,7 +61,7 @@ def fill(page: Path, root: Path, tell: Callable[[str], None] = lambda line: None
         elif kind == "map":
             tables[kind, scale, names] = maps.ratios(root, scale, names)
         elif kind == "shares":
-            size = int(names[1]) if len(names) == 2 and names[1].isdigit() else None
+            size = _draws(names[1], page) if len(names) == 2 else None
             try:
                 found = published_studies.known(names[0], root, scale, size, source=str(page))
             except published_studies.NothingRunError as error:
@@ -71,6 +71,13 @@ def fill(page: Path, root: Path, tell: Callable[[str], None] = lambda line: None
         else:
             tables[kind, scale, names] = markdown(evaluate(root, scale, names), evidence=kind == "claims")
     return len(tables), write_if_changed(page, filled(page, tables))
+
+
+def _draws(text: str, page: Path) -> int:
+    """Return the number of draws that a table of shares asks for (InputError)."""
+    if not re.fullmatch("[0-9]{1,9}", text):
+        raise InputError(page, "shares", text, "a number of draws")
+    return int(text)
 
 
 def markdown(verdicts: Sequence[Verdict], *, evidence: bool = True) -> str:

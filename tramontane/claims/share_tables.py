@@ -67,8 +67,8 @@ def drawn_together(data: Mapping[str, Any]) -> list[str]:
 def row(own: Mapping[str, Any]) -> list[str]:
     """Return a statement in the cells of `HEAD`."""
     of = own["evaluated"]
-    percent = f"{100 * own['holds'] / of:.0f} %" if of else "none"
-    low, high = own["interval"]
+    counted = f"{100 * own['holds'] / of:.0f} % of {of}" if of else "none of 0"
+    interval = own["interval"]  # none where machines were drawn from no prior
     margin = "not evaluated" if own["base_margin"] is None else f"{own['base_margin']:+.2g}"
     first = own["influences"][0] if own["decides"] else None
     decides = "none beyond chance"
@@ -79,8 +79,8 @@ def row(own: Mapping[str, Any]) -> list[str]:
         box += f" ({count(own['box_inside'])} draws)"
     return [
         own["id"],
-        f"{percent} of {of}",
-        f"{100 * low:.0f} to {100 * high:.0f} %",
+        counted if interval else f"no share, {of} machines",
+        f"{100 * interval[0]:.0f} to {100 * interval[1]:.0f} %" if interval else "none",
         f"{own['checks_decided']} of {own['checks']}",
         process_counts(*own["ranks"]),
         margin,

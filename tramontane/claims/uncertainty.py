@@ -177,7 +177,7 @@ def as_data(of: Answer, only: Sequence[str] = ()) -> dict[str, Any]:
         "about": about(of),
         "sentences": [about(of), *raced(of), *best(of), *screened(of)],
         "commits": sorted(of.commits),
-        "index": MEAN_EFFECT if of.study.sample.method == "morris" else PAWN,
+        "index": MEAN_EFFECT if _screens(of) else PAWN,
         "parameters": _parameters(of.parameters),
         "places": of.places.tolist(),
         "claims": [
@@ -186,6 +186,11 @@ def as_data(of: Answer, only: Sequence[str] = ()) -> dict[str, Any]:
         "machines": [_machine(each, of) for each in of.matches],
         "own_machine": None if own is None else _machine(own, of),
     }
+
+
+def _screens(of: Answer) -> bool:
+    """Return whether machines follow trajectories, which no prior was drawn for: no shares are read off them."""
+    return of.study.sample.method == "morris"
 
 
 def _machine(own: Match, of: Answer) -> dict[str, Any]:
@@ -201,14 +206,15 @@ def _machine(own: Match, of: Answer) -> dict[str, Any]:
 
 def _data(own: Share, everywhere: Tried, of: Answer) -> dict[str, Any]:
     first = own.decides
+    box = None if _screens(of) else own.box
     return {
         "id": own.tried.claim,
         "draws": of.size,
         "evaluated": own.of,
         "holds": own.holds,
-        "share": own.holds / own.of if own.of else None,
-        "interval": list(own.interval),
-        "interval_all": list(own.together),
+        "share": own.holds / own.of if own.of and not _screens(of) else None,
+        "interval": None if _screens(of) else list(own.interval),
+        "interval_all": None if _screens(of) else list(own.together),
         "checks_decided": own.tried.decided,
         "checks": own.tried.checks,
         "ranks": list(own.tried.ranks),
@@ -217,9 +223,9 @@ def _data(own: Share, everywhere: Tried, of: Answer) -> dict[str, Any]:
         "decides": first.parameter if first else None,
         "influences": [vars(each) for each in own.influences if math.isfinite(each.index)],
         "chance": own.chance if math.isfinite(own.chance) else None,
-        "box": _listed(_box(own.box, of)) or None,
-        "box_inside": own.box.inside if own.box else None,
-        "box_coverage": own.box.coverage if own.box else None,
+        "box": _listed(_box(box, of)) or None,
+        "box_inside": box.inside if box else None,
+        "box_coverage": box.coverage if box else None,
         "turn": None if own.turn is None else {"draw": own.turn, "differs": _listed(_differs(own.turn, of))},
         "margins": [value if math.isfinite(value) else None for value in everywhere.margins.tolist()],
         "held": [value if math.isfinite(value) else None for value in everywhere.held.tolist()],
@@ -320,7 +326,7 @@ def raced(of: Answer) -> list[str]:
 
 def screened(of: Answer) -> list[str]:
     """Return in a sentence which parameters trajectories find to matter to no statement; nothing with other methods."""
-    if of.study.sample.method != "morris":
+    if not _screens(of):
         return []
     idle = without_influence([own.influences for own in of.found], list(of.parameters))
     told = ", ".join(idle) or "none"
@@ -350,9 +356,12 @@ def about(of: Answer) -> str:
     few, most = values.get("few", runs), values.get("many_up_to", math.inf)
     if few < runs and counts and counts[-1] > most:
         each += f", {'one' if few == 1 else count(few)} beyond {count(most)}"
-    missed = (1 - LEVEL) * len(of.found)
     drawn = f"{plural(of.size, 'draw')} ({of.study.sample.method}, seed {of.study.sample.seed})"
+    made = f"Scale {of.scale}, {drawn}, {where}, {each}."
+    if _screens(of):
+        return f"{made} No shares: these machines follow trajectories, and are drawn from no prior."
+    missed = (1 - LEVEL) * len(of.found)
     return (
-        f"Scale {of.scale}, {drawn}, {where}, {each}. Of {len(of.found)} intervals at 95 % about "
+        f"{made} Of {len(of.found)} intervals at 95 % about "
         f"{missed:.1f} miss by chance; `--json` has those that hold together (interval_all)."
     )

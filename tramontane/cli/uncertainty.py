@@ -32,13 +32,15 @@ def uncertainty(
     from tramontane.claims import nearest as machines
     from tramontane.claims import uncertainty as study
     from tramontane.study import find_project
-    from tramontane.study.experiments.studies import load_study
+    from tramontane.study.experiments.samples import check_study
+    from tramontane.study.experiments.studies import SAMPLES, load_study
     from tramontane.support import host
     from tramontane.support.formatting import plural
     from tramontane.support.layout import Layout
 
     root = find_project()
     study.size_of(load_study(name, root, "SAMPLE"), name, scale, size)  # before there is a folder of that name
+    check_study(root / SAMPLES / f"{name}.yaml", root)  # a mistake shows at once, and not when others have run
 
     def tell(line: str) -> None:
         print(line, file=sys.stderr, flush=True)

@@ -14,7 +14,8 @@ from tramontane.study.experiments.claims import CLAIMS, JUDGEMENT, load_judgemen
 from tramontane.study.experiments.consistency import check_experiment
 from tramontane.study.experiments.expansion import expand
 from tramontane.study.experiments.experiments import Experiment, load_experiment
-from tramontane.study.experiments.studies import SAMPLES, read_study
+from tramontane.study.experiments.samples import check_study
+from tramontane.study.experiments.studies import SAMPLES
 from tramontane.study.networks import network
 from tramontane.study.networks.machines import Machine
 from tramontane.study.points.loading import load_point
@@ -165,6 +166,6 @@ _FILES: dict[str, tuple[str, _Check]] = {
     str(TABLE2): ("table", partial(_check_entries, model=PrintedAlgorithm)),
     str(JUDGEMENT): ("judgement", lambda source, data: load_judgement(source.resolve().parents[2])),
     str(PLAUSIBLE / "*.yaml"): ("plausible", lambda source, data: read_plausible(source, source.resolve().parents[2])),
-    str(SAMPLES / "*.yaml"): ("sample", lambda source, data: read_study(source, source.resolve().parents[2])),
+    str(SAMPLES / "*.yaml"): ("sample", lambda source, data: check_study(source, source.resolve().parents[2])),
     str(CLAIMS / "*.yaml"): ("claims", lambda source, data: check_claims(source, source.resolve().parents[2])),
 }

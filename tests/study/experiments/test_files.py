@@ -199,6 +199,21 @@ JOBS = (
 )
 
 
+def test_a_formula_in_the_name_of_a_series_that_could_not_be_drawn_is_refused(project: Path, line: Line) -> None:
+    file = project / "configs" / "experiments" / "named.yaml"
+    file.write_text(
+        "title: Own\nquestion: Which?\ndescription: Own.\n"
+        "cross: {series: ['a $x_{$', b], ranks: [4]}\nvariants: {series: {'a $x_{$': {seed: 1}, b: {seed: 2}}}\n"
+        "base: {machine: torus-S, workload: {kind: allreduce, algorithm: ring}}\n"
+        "scales: {smoke: {}}\nfigure: {lines: series}\n"
+    )
+    assert "named.yaml: cross.series: found 'a $x_{$'; allowed: a formula of TeX between" in line(validate_file, file)
+    file.write_text(file.read_text().replace("lines: series", "lines: series, labels: {'a $x_{$': first}"))
+    assert validate_file(file) == "experiment"  # a label stands for it
+    file.write_text(file.read_text().replace(", labels: {'a $x_{$': first}", "").replace("$x_{$", "$x_2$"))
+    assert validate_file(file) == "experiment"
+
+
 @pytest.mark.parametrize(
     ("workload", "figure", "expected"),
     [

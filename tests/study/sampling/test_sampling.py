@@ -93,6 +93,8 @@ def test_trajectories_change_one_parameter_a_step_and_pairs_of_samples_share_all
         ({"log": [0, 4]}, "ends above zero"),
         ({"log": ["0 ns", "4 ns"]}, "ends above zero"),
         ({"choice": ["ugal"]}, "two values or more"),
+        ({"choice": ["ugal", "minimal", "ugal"]}, "found 'ugal' twice"),
+        ({"choice": [1, True]}, "found true twice"),
         ({"range": [1, 2], "log": [1, 2]}, "one of range, log, choice"),
         ({}, "one of range, log, choice"),
     ],

@@ -2,10 +2,15 @@
 
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from pydantic import ValidationError
 
 from tramontane.calibration.collectives.parameters import KNOBS, Values, algorithm, messages
 from tramontane.study import Machine, Point
+from tramontane.study.reading.layers import Origin
+from tramontane.study.reading.messages import explain
 from tramontane.study.systems.libraries import LibraryAlgorithm
 from tramontane.study.systems.timed_collectives import ALGORITHMS, Case
 from tramontane.study.values.units import DOUBLE
@@ -50,18 +55,20 @@ def make_point(
     keys: dict[str, Any] = dict(algorithms[key].keys)
     if "radix" in keys:
         keys["radix"] = max(1, min(keys["radix"], case.nodes - 1)) if case.algorithm != "bruck" else keys["radix"]
-    return Point.model_validate(
-        {
-            "ranks": case.nodes,
-            "workload": {**keys, "count": math.ceil(case.size / DOUBLE)},
-            "machine": costing(
-                machine, paid, _packet(case, machine, packets or (PACKETS if case.nodes <= LARGE else FEWER))
-            ),
-            "allocation": _allocation(case, machine),
-            "seed": seed,
-        },
-        context={"canonical": True},
-    )
+    given = {
+        "ranks": case.nodes,
+        "workload": {**keys, "count": math.ceil(case.size / DOUBLE)},
+        "machine": costing(
+            machine, paid, _packet(case, machine, packets or (PACKETS if case.nodes <= LARGE else FEWER))
+        ),
+        "allocation": _allocation(case, machine),
+        "seed": seed,
+    }
+    try:
+        return Point.model_validate(given, context={"canonical": True})
+    except ValidationError as error:
+        job = Origin(Path("--machine"), f"{case.operation} on {case.shape} nodes")
+        raise explain(error, Point, lambda _: job) from None
 
 
 def costing(machine: Machine, paid: Values, packet: int | None = None) -> dict[str, Any]:

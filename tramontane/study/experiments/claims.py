@@ -59,7 +59,15 @@ def _ascending(limits: tuple[float | None, float | None]) -> tuple[float | None,
     return limits
 
 
+def _ended(limits: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
+    if limits == (None, None):
+        raise problem("found [null, null], in which everything lies", "one end at least")
+    return limits
+
+
 Range = Annotated[tuple[Number | None, Number | None], AfterValidator(_ascending)]
+Stated = Annotated[Range, AfterValidator(_ended)]
+"""A range that something may lie outside of."""
 Model = TypeVar("Model", bound=Settings)
 
 
@@ -258,7 +266,7 @@ class Apart(Check):
     kind: Literal["apart"] = Field(description="Kind of check.")
     of: Text = Field(description="The slower curve.")
     than: Text = Field(description="The faster curve.")
-    ratio: Range = Field(description="Least and largest value of the largest ratio.")
+    ratio: Stated = Field(description="Least and largest value of the largest ratio.")
     every: bool = Field(False, description="true: the smallest ratio must lie in the range, too, and so all do.")
     between: Range = Field(
         (None, None), description="First and last process count; by default all of a decade or more."
@@ -271,8 +279,10 @@ class Meets(Check):
     kind: Literal["meets"] = Field(description="Kind of check.")
     of: Text = Field(description="The curve that starts below.")
     than: Text = Field(description="The curve that starts above.")
-    at: Number = Field(description="Process count.")
-    within: Number = Field(description="Largest factor between that and where they meet.")
+    at: Factor = Field(description="Process count.")
+    within: Annotated[float, Field(allow_inf_nan=False, ge=1, strict=True)] = Field(
+        description="Largest factor between that and where they meet."
+    )
 
 
 class Jump(Check):
@@ -332,7 +342,7 @@ class Share(Check):
     ranks: Count = Field(description="Number of processes.")
     above: Text | None = Field(None, description="Delay, e.g. `50 us`.")
     below: Text | None = Field(None, description="Delay, e.g. `10 us`.")
-    share: Range = Field(description="Least and largest share.")
+    share: Stated = Field(description="Least and largest share.")
 
     @model_validator(mode="after")
     def _one_side(self) -> Self:
@@ -360,7 +370,9 @@ class Congestion(Check):
     """Congestion between processes, ordered from the lowest or most even."""
 
     kind: Literal["congestion"] = Field(description="Kind of check.")
-    order: list[list[Text]] = Field(description="Groups of curves, from the lowest; within a group the order is open.")
+    order: Annotated[list[Annotated[list[Text], Field(min_length=1)]], Field(min_length=2)] = Field(
+        description="Groups of curves, from the lowest; within a group the order is open."
+    )
     by: Annotated[str, Choice(("level", "unevenness"))] = Field(
         description="Mean over all pairs of processes, or its variation between them."
     )
@@ -394,7 +406,7 @@ class Optimum(Check):
     statistic: Annotated[str, Choice(("minimum", "maximum", "median", "mean below median by"))] = Field(
         description="Statistic."
     )
-    value: Range = Field(description="Least and largest value.")
+    value: Stated = Field(description="Least and largest value.")
 
 
 class Computed(Check):

@@ -11,7 +11,7 @@ from tramontane.errors import InputError, closest, show
 from tramontane.study.experiments.expansion import Coordinate, Expansion, swept
 from tramontane.study.experiments.experiments import DRAW, MEMBER, Experiment
 from tramontane.study.points.points import EACH, HOTTEST, MEASURED, Point
-from tramontane.study.reading.layers import split
+from tramontane.study.reading.layers import Origin, split
 from tramontane.study.workloads.programs import Program
 
 _SERIES, _MACHINE = "series", "machine"
@@ -64,6 +64,7 @@ def check_experiment(experiment: Experiment, expansions: Iterable[Expansion]) ->
     _check_axes(experiment)
     _check_texts(experiment)
     for expansion in expansions:
+        _check_names(expansion)
         _check_results(expansion)
         _check_role(expansion)
         _check_twice(expansion)
@@ -100,9 +101,23 @@ def _check_texts(experiment: Experiment) -> None:
     texts |= {f"labels.{name}": text for name, text in figure.labels.items()}
     texts |= {f"best[{number}].label": best.text for number, best in enumerate(figure.best)}
     for key, text in texts.items():
-        if text is not None and "$" in text and not _can_be_drawn(text):
-            allowed = r"a formula of TeX between two $, as matplotlib reads it, or \$ for a dollar sign"
-            raise InputError(experiment.path, f"figure.{key}", text, allowed)
+        if text is not None:
+            _check_text(text, Origin(experiment.path, f"figure.{key}"))
+
+
+def _check_names(expansion: Expansion) -> None:
+    """Refuse such formulas in coordinates, which name series and panels unless a label stands for them."""
+    experiment = expansion.experiment
+    for name, key in experiment.dimensions().items():
+        for value in expansion.dims[name]:
+            if isinstance(value, str) and value not in experiment.figure.labels:
+                _check_text(value, experiment.origin("cross" if key in experiment.cross else "zip", key))
+
+
+def _check_text(text: str, origin: Origin) -> None:
+    if "$" in text and not _can_be_drawn(text):
+        allowed = r"a formula of TeX between two $, as matplotlib reads it, or \$ for a dollar sign"
+        raise InputError(origin.source, origin.key, text, allowed)
 
 
 def _can_be_drawn(text: str) -> bool:

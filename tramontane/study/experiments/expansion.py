@@ -8,8 +8,9 @@ with that value, because a point's identity depends on nothing but its own setti
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
@@ -93,6 +94,10 @@ class _Setting:
     origin: Origin
 
 
+_Row = tuple[Coordinate, list[_Setting]]
+"""A value of a dimension, with what it sets."""
+
+
 @dataclass(frozen=True)
 class _Dimension:
     """A dimension with what each of its values sets."""
@@ -100,6 +105,10 @@ class _Dimension:
     name: str
     coordinates: list[Coordinate]
     settings: list[list[_Setting]]
+
+    def rows(self) -> list[_Row]:
+        """Return each value with what it sets."""
+        return list(zip(self.coordinates, self.settings, strict=True))
 
 
 def expand(experiment: Experiment, scale: str) -> Expansion:
@@ -124,6 +133,47 @@ def expand(experiment: Experiment, scale: str) -> Expansion:
 def swept(experiment: Experiment, scale: str) -> dict[str, list[Coordinate]]:
     """Return the coordinates of an experiment's dimensions at a scale it has, without making its points."""
     return {dimension.name: dimension.coordinates for dimension in _Expander(experiment, scale).dimensions()}
+
+
+def point_of_each_draw(experiment: Experiment, scale: str) -> list[Point]:
+    """Return a point of each draw of a sample, each at another place of the other dimensions (InputError).
+
+    It tells whether draws can be points, far sooner than all points do.
+    """
+    expander = _Expander(experiment, scale)
+    dimensions = {dimension.name: dimension.rows() for dimension in expander.dimensions()}
+    number = len(dimensions[DRAW])
+    made = []
+    for draw, row in enumerate(dimensions[DRAW]):
+        places = list(itertools.product(*(dimensions | {DRAW: [row]}).values()))
+        first = draw * len(places) // number
+        turned = (expander.point(dimensions, each) for each in places[first:] + places[:first])
+        made += list(itertools.islice((each.point for each in turned if each.point is not None), 1))
+    return made
+
+
+def left(experiment: Experiment, scale: str, dim: str, select: Mapping[str, str]) -> list[Coordinate]:
+    """Return the coordinates of a dimension at which some point is not excluded, without making points.
+
+    Parameters
+    ----------
+    experiment, scale
+        An experiment, at a scale it has.
+    dim : str
+        One of its dimensions.
+    select : mapping
+        Coordinates of other dimensions, or shell patterns of them: points elsewhere do not count.
+    """
+    expander = _Expander(experiment, scale)
+    rows = {
+        each.name: [row for row in each.rows() if fnmatchcase(str(row[0]), select.get(each.name, "*"))]
+        for each in expander.dimensions()
+    }
+    return [
+        row[0]
+        for row in rows[dim]
+        if any(expander.is_left(rows, each) for each in itertools.product(*(rows | {dim: [row]}).values()))
+    ]
 
 
 def scale_values(experiment: Experiment, scale: str) -> dict[str, Any]:
@@ -348,14 +398,35 @@ class _Expander:
 
     def points(self, dimensions: list[_Dimension]) -> Iterator[ExpandedPoint]:
         """Yield all combinations in order."""
-        rows = [list(zip(dimension.coordinates, dimension.settings, strict=True)) for dimension in dimensions]
-        for combination in itertools.product(*rows):
-            coords = {dim.name: value for dim, (value, _) in zip(dimensions, combination, strict=True)}
-            settings = [setting for _, row in combination for setting in row]
-            yield self._point(coords, settings)
+        names = [dimension.name for dimension in dimensions]
+        for combination in itertools.product(*(dimension.rows() for dimension in dimensions)):
+            yield self.point(names, combination)
 
-    def _point(self, coords: dict[str, Coordinate], settings: list[_Setting]) -> ExpandedPoint:
-        where = ", ".join(f"{name}={value}" for name, value in coords.items())
+    def is_left(self, names: Iterable[str], combination: Sequence[_Row]) -> bool:
+        """Return whether a combination of values of all dimensions is not excluded."""
+        coords = {name: value for name, (value, _) in zip(names, combination, strict=True)}
+        layers, _ = self._layers([setting for _, row in combination for setting in row])
+        return not self._is_excluded(coords, layers, _place(coords))
+
+    def point(self, names: Iterable[str], combination: Sequence[_Row]) -> ExpandedPoint:
+        """Return a combination of values of all dimensions."""
+        coords = {name: value for name, (value, _) in zip(names, combination, strict=True)}
+        settings = [setting for _, row in combination for setting in row]
+        where = _place(coords)
+        layers, draw = self._layers(settings)
+        if self._is_excluded(coords, layers, where):
+            return ExpandedPoint(coords, None, True)
+        for key, expression in self.experiment.derive.items():
+            origin = self.experiment.origin("derive", key)
+            value = evaluate(self.substitute(expression, origin)[0], self._names(coords, layers), origin, where)
+            layers.set(split(key), list(value) if isinstance(value, tuple) else value, origin)
+        experiment = self.experiment
+        varied = {setting.path for setting in settings} | {split(key) for key in experiment.derive}
+        adjust = None if draw is None else partial(self._lay_over, drawn=draw.value, varied=varied, where=where)
+        return ExpandedPoint(coords, build_point(layers, experiment.root, experiment.path, where, "base", adjust))
+
+    def _layers(self, settings: Iterable[_Setting]) -> tuple[Layers, _Setting | None]:
+        """Return the settings of a point before what is derived, and what is drawn for it."""
         layers = self.base.copy()
         member = draw = None
         for setting in settings:
@@ -369,6 +440,9 @@ class _Expander:
             self._jitter(layers, member)
         if self.experiment.exclude or self.experiment.derive:
             resolve_grid_only(layers, self.experiment)
+        return layers, draw
+
+    def _is_excluded(self, coords: Mapping[str, Coordinate], layers: Layers, where: str) -> bool:
         for number, expression in enumerate(self.experiment.exclude):
             origin = self.experiment.origin(f"exclude[{number}]")
             excluded = evaluate(expression, self._names(coords, layers), origin, where)
@@ -376,15 +450,8 @@ class _Expander:
                 allowed = "an expression that is true or false"
                 raise InputError(origin.source, origin.key, excluded, allowed, where=where)
             if excluded:
-                return ExpandedPoint(coords, None, True)
-        for key, expression in self.experiment.derive.items():
-            origin = self.experiment.origin("derive", key)
-            value = evaluate(self.substitute(expression, origin)[0], self._names(coords, layers), origin, where)
-            layers.set(split(key), list(value) if isinstance(value, tuple) else value, origin)
-        experiment = self.experiment
-        varied = {setting.path for setting in settings} | {split(key) for key in experiment.derive}
-        adjust = None if draw is None else partial(self._lay_over, drawn=draw.value, varied=varied, where=where)
-        return ExpandedPoint(coords, build_point(layers, experiment.root, experiment.path, where, "base", adjust))
+                return True
+        return False
 
     def _lay_over(self, layers: Layers, *, drawn: Mapping[str, Any], varied: Set[Keys], where: str) -> None:
         sample = self.experiment.sample
@@ -409,6 +476,11 @@ class _Expander:
         """
         leaves = {path[-1]: value for path, value in layers.leaves()}
         return {**_UNSET, **self.values, **leaves, **coords}
+
+
+def _place(coords: Mapping[str, Coordinate]) -> str:
+    """Return a combination in words, for error lines."""
+    return ", ".join(f"{name}={value}" for name, value in coords.items())
 
 
 def resolve_grid_only(layers: Layers, experiment: Experiment) -> None:

@@ -12,7 +12,7 @@ from tramontane.study.experiments.claims import Claim, Computed, statements
 from tramontane.study.experiments.experiments import PROCESSES, SCALES, load_experiment
 from tramontane.study.reading.layers import Origin
 from tramontane.study.reading.messages import explain, problem
-from tramontane.study.reading.project import EXPERIMENTS
+from tramontane.study.reading.project import EXPERIMENTS, REFERENCES
 from tramontane.study.reading.reading import cached_yaml
 from tramontane.study.sampling.plausible import load_plausible
 from tramontane.study.sampling.sampling import Sample
@@ -20,6 +20,10 @@ from tramontane.study.values.fields import Count, Text, Whole
 from tramontane.study.values.settings import Settings
 
 SAMPLES = Path("configs/samples")
+SIZE = "$size"
+"""What a study's sample has for a size."""
+METHODS = ("lhs", "sobol", "morris")
+"""How a study may draw: shares need machines that are drawn alone, and not in pairs; a screening has none."""
 
 
 class Size(Settings):
@@ -50,8 +54,10 @@ class Size(Settings):
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        if self.processes != sorted(set(self.processes)):
-            raise problem(f"found {show(self.processes)}", "ascending process counts", key="processes")
+        every = {"processes": self.processes} | {f"processes_of.{name}": own for name, own in self.processes_of.items()}
+        for key, counts in every.items():
+            if counts != sorted(set(counts)):
+                raise problem(f"found {show(counts)}", "ascending process counts", key=key)
         if self.race and not self.processes:
             raise problem("missing", "process counts, where a study races", key="processes")
         return self
@@ -89,9 +95,10 @@ def read_study(path: Path, root: Path) -> Study:
         study = Study.model_validate(cached_yaml(path))
     except ValidationError as error:
         raise explain(error, Study, Origin(path, "").inside) from None
-    if study.sample.plausible is None:
-        raise InputError(path, "sample.plausible", None, "a file of configs/plausible", problem="missing")
-    ranges = load_plausible(study.sample.plausible, root, Origin(path, "sample.plausible"))
+    known = cached_yaml(root / REFERENCES)
+    if study.paper not in known:
+        raise InputError(path, "paper", study.paper, ", ".join(known), hint=closest(study.paper, known))
+    ranges = load_plausible(_plausible_of(study.sample, path), root, Origin(path, "sample.plausible"))
     study.sample.choose(ranges.parameters, path, "sample")
     _check_statements(study, root, path)
     there = [each.stem for each in list_experiments(root)]
@@ -109,6 +116,18 @@ def read_study(path: Path, root: Path) -> Study:
             raise InputError(path, f"scales.{scale}.size", size.size, allowed)
         _check_scale(study, scale, root, path)
     return study
+
+
+def _plausible_of(sample: Sample, path: Path) -> str:
+    """Check that a sample is one of a study; return the name of its plausible ranges (InputError)."""
+    if sample.plausible is None:
+        raise InputError(path, "sample.plausible", None, "a file of configs/plausible", problem="missing")
+    if sample.size != SIZE:
+        raise InputError(path, "sample.size", sample.size, f"{SIZE}: each scale has its own")
+    if sample.method not in METHODS:
+        allowed = f"{', '.join(METHODS)}: others draw machines that shares can't be read off"
+        raise InputError(path, "sample.method", sample.method, allowed)
+    return sample.plausible
 
 
 def _check_scale(study: Study, scale: str, root: Path, path: Path) -> None:
@@ -158,8 +177,17 @@ def _check_statements(study: Study, root: Path, path: Path) -> None:
             raise InputError(path, where, name, ", ".join(known), hint=closest(name, known))
         if not has_margin(known[name]):
             raise InputError(path, where, name, "a statement that simulations decide: others have no margin")
+    _check_once(study.claims, path, "claims")
     for scale, size in study.scales.items():
+        _check_once(size.claims, path, f"scales.{scale}.claims")
         for number, name in enumerate(size.claims):
             if name not in study.claims:
                 hint = closest(name, study.claims)
                 raise InputError(path, f"scales.{scale}.claims[{number}]", name, ", ".join(study.claims), hint=hint)
+
+
+def _check_once(names: Sequence[str], path: Path, key: str) -> None:
+    """Refuse a statement that stands there twice, and would count twice (InputError)."""
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise InputError(path, f"{key}[{number}]", name, "each statement once", problem=f"found {show(name)} twice")

@@ -69,6 +69,9 @@ class Parameter(Settings):
         if self.choice is not None:
             if len(self.choice) < 2:
                 raise problem(f"found {show(self.choice)}", "two values or more", key="choice")
+            for number, value in enumerate(self.choice):
+                if value in self.choice[:number]:
+                    raise problem(f"found {show(value)} twice", "each value once", key=f"choice[{number}]")
             return self
         _, low, high = _ends(given[0], getattr(self, given[0]))
         if low >= high:

@@ -246,11 +246,13 @@ def evaluate(expression: object, names: Mapping[str, Any], origin: Origin, where
     try:
         return _evaluator().value(expression, names)
     except (InvalidExpression, ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
+        known = [f"{name} = {show(names[name])}" for name in sorted(names_in(expression) & set(names))]
         raise InputError(
             origin.source,
             origin.key,
             expression,
-            f"an expression of the names {', '.join(sorted(names))} and the functions {', '.join(FUNCTIONS)}",
+            f"an expression that has a value{' where ' if known else ''}{', '.join(known)}, of the functions "
+            f"{', '.join(FUNCTIONS)}",
             problem=f"{show(expression)} cannot be evaluated ({error})",
             where=where,
         ) from None
