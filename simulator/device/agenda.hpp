@@ -2,14 +2,16 @@
 /// What is pending, by window and site, written to by all lanes at the same time.
 ///
 /// Events of the windows that follow soon lie in bins, one for each site and window, as chains of records; a bit tells
-/// that a bin has something. Later ones lie in a second wheel, whose buckets are many windows long, and come into the
-/// bins in time. In which order events come into a bin is left open: whoever takes them out sorts them.
+/// that a bin has something. Later ones lie in wheels, where a bucket is as long as the whole wheel before it, and come
+/// into the bins in time, through few wheels, however late they are. In which order events come into a bin is left
+/// open: whoever takes them out sorts them.
 ///
 /// Nobody reads within a window what another lane has written in it: a push exchanges the end of a chain, and whoever
 /// follows the chain does so in a later window. So pushing takes no fence, which on an accelerator would empty the
 /// nearest cache of all lanes beside it.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -89,7 +91,10 @@ public:
 #else
     static constexpr std::uint32_t near = 128, buckets = 512;
 #endif
-    static constexpr std::uint32_t epoch = near / 4;  ///< windows of a bucket
+    static constexpr std::uint32_t epoch = near / 4;  ///< windows of a bucket of the first wheel
+    static constexpr std::uint32_t bits_of_digit = std::bit_width(buckets - 1);
+    static constexpr std::uint32_t wheels =
+        (64 + bits_of_digit - 1) / bits_of_digit;  ///< for all epochs that there may be
     static constexpr std::uint64_t ended = ~std::uint64_t{0};
     static constexpr std::uint32_t bits_of_word = 32;
     using Soon = Bits<near>;  ///< windows that a lane has put something into
@@ -181,9 +186,11 @@ public:
                 busy[word] = 0;
             }
         }
-        for (Index& tail : far_) take_chain(tail);
+        for (Wheel& wheel : far_) {
+            for (Index& tail : wheel.tails) take_chain(tail);
+            wheel.any = {};
+        }
         any_ = {};
-        any_far_ = {};
         return all;
     }
 
@@ -194,17 +201,45 @@ private:
             const std::uint64_t next = any_.next(window_ + 1, window_ + near);
             const bool found = next < window_ + near;
             if (found && next / epoch < filled_) return next;
-            // The first bucket that may have something before that.
-            const std::uint64_t first = any_far_.next(filled_, filled_ + buckets);
-            if (found && (first == filled_ + buckets || first > next / epoch)) {
+            const Bucket first = first_far();
+            if (found && first.begin > next / epoch) {  // which is so where there is none
                 filled_ = next / epoch + 1;
                 return next;
             }
-            if (first == filled_ + buckets) return ended;
-            window_ = first * epoch - 1;  // there is nothing before, nor before the next one
-            if (found && next - 1 < window_) window_ = next - 1;
+            if (first.begin == ended) return ended;
+            window_ = first.begin * epoch - 1;  // there is nothing before, nor before the next one
             refill(first);
         }
+    }
+
+    // A later event's epoch is a number of as many digits as there are wheels. It lies in the wheel of the highest
+    // digit that differs from that of the first epoch that is not in the bins, so all before it agree: the bucket is
+    // the digit.
+
+    struct Wheel {
+        Index tails[buckets];  ///< last event of each bucket
+        Bits<buckets> any;     ///< a bit for each bucket that has something
+    };
+    struct Bucket {
+        std::uint32_t wheel;
+        std::uint64_t begin;  ///< the first epoch of what is left of it; `ended`: there is no bucket
+    };
+
+    [[nodiscard]] TRAMONTANE_RULE static std::uint32_t digit(std::uint64_t of_epoch, std::uint32_t wheel) {
+        return static_cast<std::uint32_t>((of_epoch >> wheel * bits_of_digit) % buckets);
+    }
+
+    /// The first bucket that has something; of several that begin alike the longest.
+    [[nodiscard]] TRAMONTANE_RULE Bucket first_far() const {
+        Bucket first{0, ended};
+        for (auto wheel = static_cast<std::uint32_t>(bit_width(used_)); wheel-- > 0;) {
+            const std::uint32_t here = digit(filled_, wheel), found = far_[wheel].any.next(here, buckets);
+            if (found == buckets) continue;
+            const std::uint32_t shift = wheel * bits_of_digit;
+            const std::uint64_t begin = found == here ? filled_ : ((filled_ >> shift) + (found - here)) << shift;
+            if (begin < first.begin) first = {wheel, begin};
+        }
+        return first;
     }
 
     [[nodiscard]] TRAMONTANE_RULE static std::uint32_t slot(std::uint64_t number) {
@@ -226,23 +261,31 @@ private:
         set_bits(&busy_[std::size_t{at} * words_ + word], std::uint32_t{1} << row % bits_of_word);
     }
     TRAMONTANE_RULE void put_far(std::uint64_t of_epoch, Index event) {
-        const Index before = exchange(&far_[of_epoch % buckets], event);
+        const int differ = bit_width(of_epoch ^ filled_);
+        const std::uint32_t wheel = differ == 0 ? 0 : static_cast<std::uint32_t>(differ - 1) / bits_of_digit;
+        const std::uint32_t bucket = digit(of_epoch, wheel);
+        const Index before = exchange(&far_[wheel].tails[bucket], event);
         events_[event].next = before;
-        if (before == none) any_far_.set_together(of_epoch);
+        if (before != none) return;
+        far_[wheel].any.set_together(bucket);
+        const std::uint32_t bit = std::uint32_t{1} << wheel;
+        if ((peek(&used_) & bit) == 0) set_bits(&used_, bit);
     }
 
-    /// Brings the events of a bucket into the bins; what is of a later turn of the wheel stays.
-    TRAMONTANE_RULE void refill(std::uint64_t of_epoch) {
-        filled_ = of_epoch + 1;
+    /// Brings the events of a bucket into the bins, or into the wheels before its own.
+    TRAMONTANE_RULE void refill(const Bucket& bucket) {
+        filled_ = bucket.begin + (bucket.wheel == 0 ? 1 : 0);
+        Wheel& wheel = far_[bucket.wheel];
+        const std::uint32_t place = digit(bucket.begin, bucket.wheel);
         Soon soon;
-        Index i = far_[of_epoch % buckets];
-        far_[of_epoch % buckets] = none;
-        any_far_.clear(of_epoch);
+        Index i = wheel.tails[place];
+        wheel.tails[place] = none;
+        wheel.any.clear(place);
         while (i != none) {
             const Pending& event = events_[i];
             const Index next = event.next;
             const std::uint64_t number = windows.of(event.time).number;
-            if (number / epoch == of_epoch) {
+            if (number / epoch < filled_) {
                 put(number, i, event.site, soon);
             } else {
                 put_far(number / epoch, i);
@@ -259,8 +302,8 @@ private:
     Array<Index> tails_;         // last event of each bin, by window and site
     Array<std::uint32_t> busy_;  // a bit for each bin that has something
     Bits<near> any_;             // a bit for each window that has
-    Index far_[buckets] = {};    // last event of each bucket
-    Bits<buckets> any_far_;      // a bit for each bucket that has something
+    Wheel far_[wheels] = {};     // what is later than all bins
+    std::uint32_t used_ = 0;     // a bit for each wheel that has ever had something
     std::uint64_t filled_ = 1;   // epochs before this one are in the bins
     std::uint64_t window_ = 0;
 };

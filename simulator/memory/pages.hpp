@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -67,7 +68,8 @@ template <class T>
 
 /// A range of addresses to which memory comes large page by large page. An array in it grows without moving, and each
 /// of its elements is one addition away. There are as many addresses as the machine has memory; unused ones cost
-/// nothing. Where addresses are limited (ulimit -v), each of the few arrays of a simulation has its share of them.
+/// nothing. Where addresses are limited (ulimit -v), each array has its share of those that are left: of several
+/// threads, each has some.
 class Reservation {
 public:
     /// \param large as for allocate_pages
@@ -103,11 +105,14 @@ public:
 
 private:
     [[nodiscard]] static std::size_t addresses() {
-        const auto machine =
-            static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        const std::size_t machine = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * page;
         rlimit limit{};
         if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return machine;
-        return std::min<std::size_t>(machine, limit.rlim_cur / 8);
+        std::size_t used = 0;  // and stays 0 where the system does not tell
+        std::ifstream("/proc/self/statm") >> used;
+        const std::size_t most = limit.rlim_cur;
+        return std::min(machine, (most - std::min(most, used * page)) / 8);
     }
 
     void* start_;

@@ -103,8 +103,18 @@ public:
         pool.prefetch_whole(gaps_);
     }
 
-    /// From when on all that is booked has left.
-    [[nodiscard]] TRAMONTANE_RULE Ticks open() const { return open_; }
+    /// Bytes that are booked and have not left at `now`. Slots that stay idle are none: others may have them.
+    template <class Pool>
+    [[nodiscard]] TRAMONTANE_RULE std::uint64_t booked(Pool& pool, Ticks slot, Ticks now) const {
+        if (open_ <= now) return 0;
+        std::uint64_t slots = (open_ - now) / slot;
+        if (gaps_ == none) return slots;
+        for (const Gap& gap : pool[gaps_]) {
+            const Ticks end = gap.start + gap.slots * slot;
+            if (end > now) slots -= std::min(gap.slots, (end - now) / slot);
+        }
+        return slots;
+    }
 
 private:
     /// A packet on its way through the server: so much of it has a slot, until then.

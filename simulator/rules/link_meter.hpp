@@ -202,12 +202,11 @@ private:
 };
 
 /// Counts a packet that comes before a link, and the queue that it finds there: what has come for it before, and what
-/// the link is booked for until `open`.
-/// \param slot of a byte at the link
+/// the link is booked for [B].
 template <class OverTime>
-[[gnu::always_inline]] TRAMONTANE_RULE inline void count_arrival(OverTime& over_time, LinkMeter& meter, Ticks open,
-                                                                 Ticks slot, std::uint32_t bytes, Ticks now) {
-    const std::uint64_t queue = meter.come(bytes, open > now ? (open - now) / slot : 0);
+[[gnu::always_inline]] TRAMONTANE_RULE inline void count_arrival(OverTime& over_time, LinkMeter& meter,
+                                                                 std::uint64_t booked, std::uint32_t bytes, Ticks now) {
+    const std::uint64_t queue = meter.come(bytes, booked);
     if (queue > 0 && over_time.wanted()) over_time.find(meter, now, queue);
 }
 /// Counts a packet that goes on a link, and passes it from `begin` to `end`.

@@ -246,9 +246,10 @@ TRAMONTANE_RULE bool NodeRules<Engine, Switches>::cut_packet(Node& node, std::ui
         }
     }
     packet.tie = packet_tie(engine_.seed, rank, next_number(node, nic, rank));
-    if (injections_) [[unlikely]]
-        count_arrival(engine_.link_use, injections_[nic], node.busy_until, engine_.parameters.injection_slot,
-                      packet.bytes, now);
+    if (injections_) [[unlikely]] {
+        const Ticks busy = node.busy_until > now ? node.busy_until - now : 0;
+        count_arrival(engine_.link_use, injections_[nic], busy / engine_.parameters.injection_slot, packet.bytes, now);
+    }
     if constexpr (checks) engine_.ledger.cut(packet.bytes);
     if (!e.carries_payload()) ++engine_.counts().control_packets;
     node.nic.take(packet.bytes);

@@ -66,7 +66,7 @@ public:
         if (counted_) [[unlikely]] {
             auto& link = static_cast<CountedLink&>(this->link(at, packet.port));
             const Ticks slot = links_differ_ ? rate(at, packet.port).slot : engine_.parameters.link.slot;
-            count_arrival(engine_.link_use, link.meter, link.open(), slot, packet.bytes, now);
+            count_arrival(engine_.link_use, link.meter, link.booked(engine_.gaps, slot, now), packet.bytes, now);
         }
         Output& output = out(at, packet.port, packet.channel);
         SwitchChannel& before = output.before;

@@ -568,10 +568,11 @@ def is_over(process: psutil.Process) -> bool:
         return True
 
 
-def test_a_limit_on_addresses_is_no_obstacle(here: Path) -> None:
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_limit_on_addresses_is_no_obstacle(here: Path, threads: int) -> None:
     # Batch systems and login nodes set it; the simulator reserves more addresses than it uses.
     write(here, POINT)
-    command = f'ulimit -v 4000000; "{sys.executable}" -m tramontane run point.yaml'
+    command = f'ulimit -v 4000000; "{sys.executable}" -m tramontane run point.yaml --threads {threads}'
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

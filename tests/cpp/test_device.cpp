@@ -393,11 +393,12 @@ TEST_CASE("an agenda gives back all that it is told, whenever that is due") {
         agenda.note(soon);
         ++count;
     };
-    // Some soon, some beyond the bins, some beyond the second wheel.
+    // Some soon, some beyond the bins, some beyond the first wheel, and some up to a day.
     for (std::uint64_t i = 0; i < 300; ++i) {
-        const std::uint64_t range = i % 3 == 0   ? 50
-                                    : i % 3 == 1 ? 10 * Agenda::near
-                                                 : 3ULL * Agenda::epoch * Agenda::buckets;
+        const std::uint64_t range = i % 4 == 0   ? 50
+                                    : i % 4 == 1 ? 10 * Agenda::near
+                                    : i % 4 == 2 ? 3ULL * Agenda::epoch * Agenda::buckets
+                                                 : (end_of_time >> i % 40) / (2 * window);
         add(below(random_bits(1, 2, i), range * window));
     }
     for (std::uint64_t number = agenda.begin(); number != Agenda::ended; number = agenda.turn()) {

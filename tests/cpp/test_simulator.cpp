@@ -84,6 +84,20 @@ TEST_CASE("a server's idle slots between a slow packet's bytes serve others") {
     CHECK(other.tail_leaves <= 20'000);
 }
 
+TEST_CASE("a server is booked for bytes, not for slots that they leave idle") {
+    Pool<Gaps> pool;
+    Arbiter arbiter;
+    CHECK(arbiter.booked(pool, 100, 0) == 0);
+    static_cast<void>(arbiter.book(pool, 100, 0, 100, 800));  // takes one slot of eight until 80'000
+    const std::uint64_t slow = arbiter.booked(pool, 100, 0);
+    CHECK((slow == 99 || slow == 100));  // up to a byte is lost to whole slots
+    static_cast<void>(arbiter.book(pool, 100, 0, 100, 100));
+    CHECK(arbiter.booked(pool, 100, 0) <= slow + 100);
+    CHECK(arbiter.booked(pool, 100, 0) > slow);
+    CHECK(arbiter.booked(pool, 100, 79'900) == 1);
+    CHECK(arbiter.booked(pool, 100, 80'000) == 0);
+}
+
 TEST_CASE("a server never passes more than its bandwidth") {
     // Random packets, some slow, some fast: by any time no more bytes have left than there were slots.
     Pool<Gaps> pool;

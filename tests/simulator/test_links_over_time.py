@@ -11,7 +11,7 @@ from tramontane import _simulator
 from tramontane.study.points.points import BY_CLASS, EACH, HOTTEST, Point
 from tramontane.substrates.simulator import Simulator
 
-from .points import GB, allreduce, machine, point, transposition
+from .points import GB, NS, allreduce, machine, point, transposition
 from .test_link_use import NETWORKS, slower
 
 TICK = 5e-15
@@ -96,6 +96,17 @@ def test_the_longest_queue_is_what_a_packet_finds() -> None:
     assert links["ejection"]["peak_queue"] == 0
     alone = {each["name"]: each for each in counted(point(2, allreduce(2, count=size // 8), net), BY_CLASS)["links"]}
     assert alone["ejection"]["peak_queue"] == 0
+
+
+@pytest.mark.parametrize("faster", [1, 2, 100, 20_000])
+def test_no_queue_is_longer_than_all_that_there_is(faster: int) -> None:
+    """Bytes that come slowly leave slots of a fast link idle, which are no queue."""
+    size = 4000
+    net = machine("torus", (2, 1, 1), 3, packet=size, link={"bandwidth": faster * 10 * GB})
+    gather = {"kind": "collective", "operation": "gather", "algorithm": "linear", "count": size // 8}
+    links = {each["name"]: each for each in counted(point(3, gather, net, start_jitter=NS), BY_CLASS)["links"]}
+    carried = links["ejection"]["bytes"]
+    assert 0 < links["ejection"]["peak_queue"] < carried
 
 
 @pytest.mark.parametrize("links", [BY_CLASS, HOTTEST])

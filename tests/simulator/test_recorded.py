@@ -97,6 +97,19 @@ def test_the_device_engine_finds_the_same(lanes: int) -> None:
         assert outcome(number, device="host", threads=lanes) == recorded[number], f"point {number}"
 
 
+def test_the_device_engine_passes_over_time_without_events() -> None:
+    picosecond = {"latency": 1}
+    net = machine(
+        geometry=(2, 2, 2),
+        link=picosecond,
+        injection=picosecond,
+        logp={"hop_latency": 1, "out_in_latency": 1},
+    )
+    late = point(8, allreduce(2), net, start_jitter=10**15)
+    times = [_simulator.simulate(late, **how)["time_s"] for how in ({}, {"device": "host"})]
+    assert times[0] == times[1] > 100
+
+
 def test_a_device_that_is_not_there_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^device: found 'gpu' \(.*\), allowed: cpu, host"):
         _simulator.simulate(random_point(0), device="gpu")

@@ -462,6 +462,17 @@ def test_the_memory_of_a_gpu_is_that_of_ports_where_they_are_apart(machine: dict
     assert 0.6 < memory_on_accelerator(point) / needed < 1.6
 
 
+@pytest.mark.parametrize("step", [{"work": {"time": "1 us"}}, {"write": {"total": "1 MB"}}])
+def test_the_memory_of_a_gpu_has_why_each_rank_waits(step: dict[str, Any]) -> None:
+    storage = {"bandwidth": "100 GB/s", "node_bandwidth": "10 GB/s", "latency": "10 us"}
+    steps = [{"halo": {"width": 1, "grid": [64, 64, 16]}}, step]
+    plain = made({"kind": "program", "steps": steps}, 64, TORUS | {"storage": storage})
+    asked = plain.changed(statistics=plain.statistics.changed(waiting=4))
+    lanes = rates()["gpu_memory"]["lanes"]
+    idle, asking = (_simulator.idle_bytes(as_simulated(point), lanes) for point in (plain, asked))
+    assert memory_on_accelerator(asked) - memory_on_accelerator(plain) == asking - idle
+
+
 def test_a_gpu_takes_as_much_less_than_a_core_as_was_measured() -> None:
     cost = estimate(made({"kind": "halo", "width": 3, "grid": [64, 64, 16]}, 64, BIG))
     start, known = rates()["seconds_per_point"], rates()["gpu_times_a_core"]

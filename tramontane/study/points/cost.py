@@ -182,12 +182,13 @@ def _diaries(point: Point, places: int, messages: float) -> float:
     """Return the memory that counting why ranks wait takes on a GPU [B]: a `Diary` and its `DiaryRest` a transaction.
 
     There are as many as there is room for transactions at first (`Common` of the simulator), rounded up to a power of
-    two.
+    two. A rank has its causes beside them, and, where ranks read or write, how long it waited for the storage.
     """
     if point.statistics.waiting is None:
         return 0
     room = _records_at_first(places) + 2 * messages
-    return 64 * point.ranks + 192 * 2.0 ** math.ceil(math.log2(room))
+    of_rank = 72 if any(point.workload.accesses()) else 64
+    return of_rank * point.ranks + 192 * 2.0 ** math.ceil(math.log2(room))
 
 
 def _counting(point: Point, *, on_accelerator: bool = False) -> int:
