@@ -110,8 +110,11 @@ public:
         std::uint64_t slots = (open_ - now) / slot;
         if (gaps_ == none) return slots;
         for (const Gap& gap : pool[gaps_]) {
-            const Ticks end = gap.start + gap.slots * slot;
-            if (end > now) slots -= std::min(gap.slots, (end - now) / slot);
+            if (gap.start >= now) {
+                slots -= gap.slots;
+            } else if (const Ticks end = gap.start + gap.slots * slot; end > now) {
+                slots -= (end - now) / slot;
+            }
         }
         return slots;
     }
