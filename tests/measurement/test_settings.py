@@ -24,6 +24,7 @@ from tramontane.measurement.settings import Site, look_around, settings
 from tramontane.study import load_experiment, load_system
 from tramontane.study.points.points import SystemChoice
 from tramontane.substrates.mpi.launch import SESSIONS
+from tramontane.support import host
 
 ROOT = Path(__file__).parents[2]
 
@@ -94,6 +95,53 @@ def test_a_partition_that_gives_no_job_its_time_is_left_out(commands: Path, here
     assert line.endswith("jobs ask for 600 s, Slurm's partition allows 330 s; time_limit sets less")
     file.write_text(text.replace("ranks_per_node: 8", "ranks_per_node: 8, time_limit: 330 s"))
     assert settings(here, look_around(here))["systems"][-1]["partitions"][0]["extras"]["seconds"] == 330
+
+
+@pytest.mark.parametrize(
+    ("options", "left_out"),
+    [
+        (["--partition short"], True),
+        (["-p short"], True),
+        (["--account=x -p short"], True),
+        (["-p", "short"], True),
+        (["--partition"], False),
+        (["--comment='"], False),
+    ],
+)
+def test_the_partition_that_options_name_is_asked_for_its_time(
+    commands: Path, here: Path, options: list[str], left_out: bool
+) -> None:
+    """However it is spelled; the default one allows an hour."""
+    add(commands, "mpicxx.openmpi")
+    add(commands, "sinfo", "case \"$*\" in *'partition short'*) echo 'short|5:00' ;; *) echo 'debug*|1:00:00' ;; esac")
+    text = SYSTEM.replace("ranks_per_node: 8", f"ranks_per_node: 8, scheduler: squeue, options: {json.dumps(options)}")
+    (here / "configs" / "systems" / "site.yaml").write_text(text)
+    site = look_around(here)
+    assert ("site" not in site.systems) == left_out, site.absent
+
+
+def test_each_option_is_a_line_of_a_job(here: Path) -> None:
+    file = here / "configs" / "systems" / "generic.yaml"
+    file.write_text(file.read_text().replace("ranks_per_node: 8", "ranks_per_node: 8, options: [-p, short, -A x]"))
+    system = load_system("generic", here)
+    site = Site({"generic": system}, {"generic": system.environments}, {"generic": system.partitions}, [])
+    assert settings(here, site)["systems"][0]["partitions"][0]["access"] == ["-p short", "-A x"]
+
+
+def test_a_system_is_measured_on_its_own_hosts_only(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another machine takes would be recorded as the system's."""
+    file = here / "configs" / "systems" / "generic.yaml"
+    file.write_text(file.read_text().replace('[".*"]', '["login[0-9]+", "node[0-9]+[.]cluster"]'))
+    system = load_system("generic", here)
+    site = Site({"generic": system}, {"generic": system.environments}, {"generic": system.partitions}, [])
+    choice = SystemChoice(name="generic")
+    for names, there in [(["laptop"], False), (["login1"], True), (["node7", "node7.cluster"], True)]:
+        monkeypatch.setattr(host, "names", lambda names=names: names)
+        if there:
+            assert choose(site, choice) == ("cores", "openmpi")
+        else:
+            with pytest.raises(ValueError, match=r"^system generic: this is laptop, none of its hosts \(login\[0-9"):
+                choose(site, choice)
 
 
 def test_variables_keep_their_quotes(here: Path) -> None:

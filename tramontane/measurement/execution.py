@@ -17,6 +17,7 @@ from tramontane.study.patterns.patterns import PROJECT
 from tramontane.study.points.points import MEASURED, Point, SystemChoice
 from tramontane.study.values.settings import filled
 from tramontane.substrates.mpi import result_of
+from tramontane.support import host
 from tramontane.support.files import dump, write_atomically
 from tramontane.support.layout import SHARE
 from tramontane.support.processes import end_with_parent
@@ -137,6 +138,9 @@ def choose(site: Site, choice: SystemChoice) -> tuple[str, str]:
     if name not in site.systems:
         absent = [line for line in site.absent if line.startswith((f"{name}:", f"{name},"))]
         raise ValueError(f"system {name}: nothing of it can be used here: {'; '.join(absent) or 'it is a template'}")
+    # What another machine takes would be recorded as this system's.
+    if not (system := site.systems[name]).is_at(own := host.names()):
+        raise ValueError(f"system {name}: this is {own[0]}, none of its hosts ({', '.join(system.hosts)})")
     partitions = site.partitions[name]
     partition = choice.partition or next(iter(partitions))
     if partition not in partitions:

@@ -6,6 +6,7 @@ What is not there (an MPI library, a Slurm that answers) is left out, and said; 
 import argparse
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -117,9 +118,7 @@ def _problem_of_slurm() -> str:
 
 def _problem_of_time(partition: Partition) -> str:
     """Return what is wrong where jobs ask for more time than Slurm's partition gives; they would wait for ever."""
-    given = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    given.add_argument("-p", "--partition")
-    name = given.parse_known_args(partition.options)[0].partition
+    name = _slurms_partition(partition.option_lines)
     try:
         said = _sinfo("--format=%P|%l", *(["--partition", name] if name else [])).stdout
     except subprocess.TimeoutExpired:
@@ -130,6 +129,22 @@ def _problem_of_time(partition: Partition) -> str:
     if not known or len(known) < len(times) or max(known) >= partition.seconds:
         return ""
     return f"jobs ask for {partition.seconds} s, Slurm's partition allows {max(known)} s; time_limit sets less"
+
+
+def _slurms_partition(options: list[str]) -> str | None:
+    """Return the partition of Slurm's that options name, each a line of a job's script; None for the default one."""
+    given = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    given.add_argument("-p", "--partition", nargs="?")
+    words = [word for option in options for word in _words(option)]
+    name: str | None = given.parse_known_args(words)[0].partition
+    return name
+
+
+def _words(option: str) -> list[str]:
+    try:
+        return shlex.split(option)
+    except ValueError:  # a quote is open, of which Slurm will say more
+        return option.split()
 
 
 def _sinfo(*options: str) -> "subprocess.CompletedProcess[str]":
@@ -197,7 +212,7 @@ def _partition(name: str, partition: Partition, environments: dict[str, Environm
         "descr": partition.description or name,
         "scheduler": partition.scheduler,
         "launcher": LAUNCHER if partition.launcher == "mpirun" else partition.launcher,
-        "access": list(partition.options),
+        "access": partition.option_lines,
         "environs": [key for key in partition.environments if key in environments],
         "env_vars": _exports(partition.variables),
         "prepare_cmds": _own_session() if partition.launcher == "mpirun" and partition.scheduler == "local" else [],

@@ -1,6 +1,8 @@
 """What this machine has to offer a campaign."""
 
+import functools
 import os
+import socket
 from pathlib import Path
 
 _CGROUP_LIMITS = (
@@ -26,3 +28,9 @@ def memory() -> int:
         except (OSError, ValueError):  # no such group, or "max"
             continue
     return int(total * USABLE)
+
+
+@functools.cache
+def names() -> list[str]:
+    """Return what this machine is called, in short and with its domain, each once."""
+    return list(dict.fromkeys((socket.gethostname(), socket.getfqdn())))
