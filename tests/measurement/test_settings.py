@@ -1,5 +1,6 @@
 """ReFrame's settings, references and reports, without ReFrame."""
 
+import fnmatch
 import json
 import os
 import shutil
@@ -10,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ruamel.yaml import YAML
 
-from tests.measurement.conftest import SYSTEM
+from tests.measurement.conftest import EXPERIMENT, SYSTEM
 from tramontane.errors import InputError
 from tramontane.measurement.calibration import MESSAGES, RANKS, TAG, WORKLOADS
 from tramontane.measurement.cases import SYSTEMS, cases, mentions_mpi, reference, tags
@@ -347,6 +349,75 @@ def test_a_case_counts_as_it_ended_last_and_for_references_each_time_it_ran(
     main([str(report)])
     printed = capsys.readouterr().out.splitlines()
     assert [line.split("time: ")[1].split(",")[0] for line in printed[1:]] == ["2000000 ns", "7000000 ns"]
+
+
+def printed_references(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    main(arguments)
+    text = capsys.readouterr().out
+    read = YAML(typ="safe", pure=True).load(text)
+    return {entry["case"]: entry for entry in read["references"]}
+
+
+def test_references_are_of_one_system(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of two clusters whose partitions have the same name would make one median of both."""
+    slow = {"measured": json.dumps({"time_s": {"median": 1.0}})}
+    report = str(write_report(tmp_path, case("a", system="one"), case("a", system="two") | slow))
+    with pytest.raises(SystemExit) as ended:
+        main([report])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith("found reports of one, two; --system chooses one of them\n")
+    assert printed_references(capsys, report, "--system", "one")["a"]["time"] == "2500000 ns"
+    assert printed_references(capsys, report, "--system", "two")["a"]["time"] == "1000000000 ns"
+    with pytest.raises(SystemExit):
+        main([report, "--system", "three"])
+    assert capsys.readouterr().err.endswith("--system: found 'three', allowed: one, two\n")
+
+
+@pytest.mark.parametrize("name", ["x-b_[x]-2", 'x-"q"-2', "x-*?-2", "x-ü\\-2", "x-[!a]-2"])
+def test_a_reference_fits_its_own_case_and_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    [pattern] = printed_references(capsys, str(write_report(tmp_path, case(name))))
+    assert fnmatch.fnmatchcase(name, pattern)
+    assert not fnmatch.fnmatchcase("x-b_x-2", pattern)
+    assert not fnmatch.fnmatchcase("x-ab-2", pattern)
+
+
+def test_messages_have_no_reference_and_spoil_no_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    messages = case(MESSAGES) | {"measured": json.dumps({"sizes": [], "verified": True})}
+    assert list(printed_references(capsys, str(write_report(tmp_path, messages, case("a"))))) == ["a"]
+    with pytest.raises(SystemExit) as ended:
+        main([str(write_report(tmp_path, messages, case("b", "fail")))])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith("report.json: no case with a time has passed\n")
+
+
+@pytest.mark.parametrize("bound", ["--lower=5", "--lower=-2", "--upper=-3", "--upper=nan", "--upper=0", "--lower=x"])
+def test_bounds_that_no_system_may_have_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], bound: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([str(write_report(tmp_path, case("a"))), bound])
+    assert ended.value.code == 2
+    assert f"argument {bound.split('=', maxsplit=1)[0]}: " in capsys.readouterr().err
+
+
+def test_points_whose_names_would_be_alike_are_cases_of_their_own(here: Path) -> None:
+    file = here / "configs" / "experiments" / "pair.yaml"
+    before = set(cases(here))
+    settings_of = {f"a{gap}b": f"{{workload.algorithm: ring-k, workload.radix: {radix}}}"
+                   for radix, gap in enumerate((" ", "_", ", ", "-"), 1)}  # fmt: skip
+    text = EXPERIMENT.replace("  ranks: [2, 4]", f"  ranks: [2, 4]\n  label: {json.dumps(list(settings_of))}")
+    variants = "\n".join(f'    "{label}": {keys}' for label, keys in settings_of.items())
+    file.write_text(text.replace("variants:", f"variants:\n  label:\n{variants}"))
+    found = {name: each for name, each in cases(here).items() if name.startswith("pair-")}
+    assert len({each.identity for each in found.values()}) == len(found) == 8
+    assert all(name == each.name for name, each in found.items())
+    assert "pair-smoke-measured-2-a-b" in found
+    alike = [each for name, each in found.items() if name.startswith("pair-smoke-measured-2-a_b")]
+    assert {each.name for each in alike} == {f"pair-smoke-measured-2-a_b-{each.identity}" for each in alike}
+    assert len(alike) == 3
+    assert "pair-smoke-measured-2" in before  # alone it has its plain name
 
 
 def test_what_waits_for_a_build_that_failed_is_no_outcome(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ class System(Settings):
     references: list[Performance] = Field([], description="What cases are expected to take.")
 
     def is_at(self, hosts: Collection[str]) -> bool:
-        """Return whether a machine of one of these names belongs to the system; patterns fit from the start, as in ReFrame."""
+        """Return whether a machine with one of these names belongs to it; patterns begin where the name does."""
         return any(re.match(pattern, host) for pattern in self.hosts for host in hosts)
 
     @model_validator(mode="after")
