@@ -26,6 +26,7 @@ from tramontane.measurement.settings import Site, look_around, settings
 from tramontane.study import load_experiment, load_system
 from tramontane.study.points.points import SystemChoice
 from tramontane.substrates.mpi.launch import SESSIONS
+from tramontane.substrates.mpi.variables import exports, values
 from tramontane.support import host
 
 ROOT = Path(__file__).parents[2]
@@ -79,6 +80,26 @@ def test_a_job_here_has_a_folder_of_its_own_and_removes_it(commands: Path, tmp_p
     assert done.returncode == 3
     assert done.stdout.strip()
     assert not Path(done.stdout.strip()).exists()
+
+
+def test_variables_are_the_same_in_a_job_and_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing in them is run; what stands for another variable may use those before it."""
+    given = {
+        "A": "$HOME/a",
+        "B": "${HOME}/b:$A",
+        "C": "$(echo run) `echo run`",
+        "D": "${NOTHING:+:$NOTHING}${NOTHING:-$(echo run)}",
+        "E": '\\$HOME "x" \\',
+        "F": "plain",
+    }
+    monkeypatch.setenv("HOME", "/h")
+    script = [f"export {name}={value}" for name, value in exports(given)]
+    script += [f'printf "%s\\0" "${name}"' for name in given]
+    done = subprocess.run(["/bin/bash", "-c", "\n".join(script)], capture_output=True, text=True, check=True)
+    in_job = dict(zip(given, done.stdout.split("\0"), strict=False))
+    expected = ["/h/a", "/h/b:/h/a", "$(echo run) `echo run`", "$(echo run)", '$HOME "x" \\', "plain"]
+    assert list(in_job.values()) == expected
+    assert values(given) == in_job
 
 
 @pytest.mark.parametrize("options", ["-p short", "--partition=short", "--exclusive"])

@@ -5,7 +5,6 @@ What is not there (an MPI library, a Slurm that answers) is left out, and said; 
 
 import argparse
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from tramontane.study import list_systems, load_system
 from tramontane.study.reading.project import SYSTEMS
 from tramontane.study.systems.systems import SCALES, Environment, Partition, System
 from tramontane.substrates.mpi.launch import SESSIONS
+from tramontane.substrates.mpi.variables import exports
 from tramontane.support.slurm_times import seconds
 
 #: Where ReFrame leaves its files, below the root of a checkout.
@@ -31,9 +31,6 @@ FEATURE = "mpi"
 SCALE = "scale_"
 #: How long Slurm is waited for [s].
 PATIENCE = 20
-
-#: What a shell would take for its own between double quotes, but for ``$``, also one that is escaped.
-_SPECIAL, _ESCAPED = re.compile(r'["`]|\\(?!\$)'), r"\\\g<0>"
 
 _INSTALL_MPI = "Debian: apt-get install libopenmpi-dev openmpi-bin"
 _INSTALL_SLURM = "Debian: apt-get install slurm-wlm munge"
@@ -214,7 +211,7 @@ def _partition(name: str, partition: Partition, environments: dict[str, Environm
         "launcher": LAUNCHER if partition.launcher == "mpirun" else partition.launcher,
         "access": partition.option_lines,
         "environs": [key for key in partition.environments if key in environments],
-        "env_vars": _exports(partition.variables),
+        "env_vars": exports(partition.variables),
         "prepare_cmds": _own_session() if partition.launcher == "mpirun" and partition.scheduler == "local" else [],
         "features": [f"{SCALE}{feature}" if feature in SCALES else feature for feature in partition.features],
         "extras": {
@@ -245,16 +242,11 @@ def _environment(name: str, environment: Environment, system: str) -> dict[str, 
         "name": name,
         "cxx": environment.compiler,
         "modules": list(environment.modules),
-        "env_vars": _exports(own | environment.variables),
+        "env_vars": exports(own | environment.variables),
         "features": [FEATURE],
         "extras": {"build": environment.build, "spec": environment.spec or ""},
         "target_systems": [system],
     }
-
-
-def _exports(variables: dict[str, str]) -> list[list[str]]:
-    """Return variables as ReFrame wants them, for a shell: quotes stay, and ``$NAME`` stands for another variable."""
-    return [[key, f'"{_SPECIAL.sub(_ESCAPED, value)}"'] for key, value in variables.items()]
 
 
 def _logging(folder: Path) -> dict[str, Any]:
