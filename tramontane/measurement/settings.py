@@ -4,7 +4,6 @@ What is not there (an MPI library, a Slurm that answers) is left out, and said; 
 """
 
 import argparse
-import os
 import shlex
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from tramontane.study.reading.project import SYSTEMS
 from tramontane.study.systems.systems import SCALES, Environment, Partition, System
 from tramontane.substrates.mpi.launch import SESSIONS
 from tramontane.substrates.mpi.variables import exports
+from tramontane.support import host
 from tramontane.support.slurm_times import seconds
 
 #: Where ReFrame leaves its files, below the root of a checkout.
@@ -155,7 +155,7 @@ def processors(partition: Partition) -> int:
 
     Where a batch system is in charge a node has what its partition says.
     """
-    return len(os.sched_getaffinity(0)) if partition.scheduler == "local" else partition.ranks
+    return host.cores() if partition.scheduler == "local" else partition.ranks
 
 
 def settings(root: Path, site: Site) -> dict[str, Any]:
