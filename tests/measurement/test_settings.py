@@ -197,6 +197,23 @@ def test_slurm_is_offered_where_it_answers(commands: Path) -> None:
             choose(site, SystemChoice.model_validate(wrong))
 
 
+@pytest.mark.parametrize(("name", "there"), [("a b", False), ("it's", False), ("a\\b", False), ("ä-b.c_$d", True)])
+def test_a_folder_that_reframe_cannot_work_in_is_named(commands: Path, tmp_path: Path, name: str, there: bool) -> None:
+    """It takes the path of a job's script for several words."""
+    add(commands, "mpicxx.openmpi")
+    root = tmp_path / name
+    file = root / "configs" / "systems" / "generic.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(SYSTEM)
+    site = look_around(root)
+    assert list(site.systems) == ["generic"] * there
+    if not there:
+        why = "ReFrame starts nothing below a path with blanks, quotes or backslashes"
+        assert site.absent == [f"generic: {why}, such as {root}"]
+        with pytest.raises(ValueError, match="nothing of it can be used here: generic: ReFrame starts nothing below"):
+            choose(site, SystemChoice(name="generic"))
+
+
 def test_nothing_at_all_is_one_line(commands: Path, tmp_path: Path) -> None:
     assert commands.exists()
     with pytest.raises(InputError) as caught:

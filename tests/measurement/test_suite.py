@@ -145,9 +145,7 @@ def test_a_dry_run_passes(here: Path, reframe: Reframe) -> None:
 
 
 @needs_openmpi
-def test_a_launcher_keeps_its_quotes_and_a_programs_path_its_blanks(
-    here: Path, reframe: Reframe, tmp_path: Path
-) -> None:
+def test_a_launcher_keeps_its_quotes(here: Path, reframe: Reframe, tmp_path: Path) -> None:
     """And where it only complains, its first words are the reason."""
     launcher = tmp_path / "my launcher"
     launcher.write_text(

@@ -32,6 +32,9 @@ SCALE = "scale_"
 #: How long Slurm is waited for [s].
 PATIENCE = 20
 
+#: What ReFrame splits paths of scripts at, or drops, beside blanks.
+_QUOTES = frozenset("'\"\\")
+
 _INSTALL_MPI = "Debian: apt-get install libopenmpi-dev openmpi-bin"
 _INSTALL_SLURM = "Debian: apt-get install slurm-wlm munge"
 _FIELDS = "%(check_display_name)s,%(check_system)s,%(check_partition)s,%(check_environ)s,%(check_num_tasks)s"
@@ -66,6 +69,9 @@ def look_around(root: Path) -> Site:
     site = Site({}, {}, {}, [])
     for name in sorted(systems, key=lambda name: (".*" in systems[name].hosts, name != "generic", name)):
         system = systems[name]
+        if problem := _problem_of_place(root):
+            site.absent.append(f"{name}: {problem}")
+            continue
         environments = dict(_environments(name, system, site.absent))
         partitions = {
             key: partition
@@ -77,6 +83,14 @@ def look_around(root: Path) -> Site:
             site.environments[name] = environments
             site.partitions[name] = partitions
     return site
+
+
+def _problem_of_place(root: Path) -> str:
+    """Return what is wrong where ReFrame would not take the path of a script for one word."""
+    path = str(root.resolve())
+    if _words(path) == [path] and not _QUOTES & set(path):
+        return ""
+    return f"ReFrame starts nothing below a path with blanks, quotes or backslashes, such as {path}"
 
 
 def _environments(name: str, system: System, absent: list[str]) -> Iterator[tuple[str, Environment]]:
