@@ -22,8 +22,8 @@ class EnvironmentLauncher(JobLauncher):
     """Starts ranks with the mpirun of the MPI library a program was built with; another's would start singletons."""
 
     def command(self, job: Job) -> list[str]:
-        """Return the command, whose first words are a variable of the environment."""
-        return [f"${MPIRUN}", str(job.num_tasks)]
+        """Return the command: a shell reads what the environment says, since there may be quotes in it."""
+        return ["sh", "-c", f'"exec ${MPIRUN} \\"\\$@\\""', "mpirun", str(job.num_tasks)]
 
 
 def noted(runall: Callable[..., None]) -> Callable[..., None]:

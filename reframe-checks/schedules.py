@@ -6,6 +6,7 @@ belongs, and if the time lies within the bounds that configs/systems has for it.
 
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from reframe.core.builtins import (
     variable,
 )
 
+from tramontane.errors import InputError
 from tramontane.measurement.calibration import TAG, belongs, hosts_wrong, messages_arguments, per_node
 from tramontane.measurement.cases import BATCH, cases, project, reference
 from tramontane.measurement.netcdf import FORMS, LACKING, PROGRAM, RANKS, SCALES, SYSTEM, wrong_in
@@ -30,12 +32,15 @@ from tramontane.study import load_system
 from tramontane.substrates import spack
 from tramontane.substrates.mpi import pnetcdf
 from tramontane.substrates.mpi.build import folder_of
-from tramontane.substrates.mpi.program import NAME, REPETITIONS, WARMUP, arguments, complaint
+from tramontane.substrates.mpi.program import NAME, REPETITIONS, WARMUP, arguments, complaint, first_line
 
 #: Where the sources are, and where the experiments and systems are: as a rule the same checkout.
 SOURCES = Path(__file__).resolve().parents[1]
 ROOT = project()
-CASES = cases(ROOT, os.environ.get(BATCH))
+try:
+    CASES = cases(ROOT, os.environ.get(BATCH))
+except InputError as mistake:
+    sys.exit(str(mistake))
 POINTS = [name for name, case in CASES.items() if case.point is not None]
 #: A batch has points only.
 FILES = [] if BATCH in os.environ else list(FORMS)
@@ -48,6 +53,11 @@ ENVIRONMENT = "rfm_spack_env"
 def serving(scales: frozenset[str]) -> list[str]:
     """Return what a partition is to have to serve one of these scales; without scales any will do."""
     return [f"+{SCALE}{scale}" for scale in sorted(scales)] or ["*"]
+
+
+def run_in_sources(module: str, *arguments: str) -> str:
+    """Return a line for a shell that runs a module of ours."""
+    return f"cd {shlex.quote(str(SOURCES))} && {shlex.join([sys.executable, '-m', module, *arguments])}"
 
 
 class Program(rfm.CompileOnlyRegressionTest):
@@ -68,9 +78,8 @@ class Program(rfm.CompileOnlyRegressionTest):
             return
         # The same command that a point builds with: it locks the folder, for both may want the program at once.
         self.build_system = "CustomBuild"
-        build = f"{sys.executable} -m tramontane.substrates.mpi.build"
-        own = f"{self.current_environ.name} {self.current_environ.cxx} {self.current_system.name}"
-        self.build_system.commands = [f"cd {SOURCES} && {build} {own}"]
+        own = (self.current_environ.name, self.current_environ.cxx, self.current_system.name)
+        self.build_system.commands = [run_in_sources("tramontane.substrates.mpi.build", *own)]
 
     def _build_with_spack(self, spec: str) -> None:
         """Build in an environment of Spack that ReFrame makes, with our recipes and this checkout's sources."""
@@ -106,12 +115,14 @@ class FilesProgram(rfm.CompileOnlyRegressionTest):
     def set_build(self) -> None:
         """Build as a run by hand does, with the environment's compiler."""
         self.build_system = "CustomBuild"
-        build = f"{sys.executable} -m tramontane.measurement.netcdf"
-        self.build_system.commands = [f"cd {SOURCES} && {build} {self.current_environ.name} {self.current_environ.cxx}"]
+        own = (self.current_environ.name, self.current_environ.cxx)
+        self.build_system.commands = [run_in_sources("tramontane.measurement.netcdf", *own)]
 
     @property
     def told(self) -> dict[str, str]:
-        """Where the program is, or what is missing."""
+        """Where the program is, or what is missing; nothing in a dry run, which builds none."""
+        if self.is_dry_run():
+            return {}
         lines = Path(self.stagedir, self.stdout.evaluate()).read_text(errors="replace").splitlines()
         told: dict[str, str] = json.loads(next((line for line in reversed(lines) if line.startswith("{")), "{}"))
         return told
@@ -148,8 +159,8 @@ class Measured(rfm.RunOnlyRegressionTest):
         self.num_tasks_per_node = per_node(
             ranks, self.nodes if apart else 1, self.current_partition.extras["ranks_per_node"]
         )
-        self.executable = self.program.executable_path
-        self.built_by = spack.origin(Path(self.executable)) or spack.CMAKE
+        self.executable = shlex.quote(self.program.executable_path)
+        self.built_by = spack.origin(Path(self.program.executable_path)) or spack.CMAKE
         self.executable_opts = words
         # ReFrame's own key of a partition would hold for builds, too.
         self.time_limit = self.time_limit or f"{self.current_partition.extras['seconds']}s"
@@ -160,7 +171,8 @@ class Measured(rfm.RunOnlyRegressionTest):
         lines = [line for line in self._text(self.stdout).splitlines() if line.startswith("{")]
         self.measured = lines[0] if lines else "{}"
         result = json.loads(self.measured)
-        said = self.complaint() or f"{len(lines)} lines of results"
+        silence = "" if lines else first_line(self._text(self.stderr))
+        said = self.complaint() or silence or f"{len(lines)} lines of results"
         return sn.all(
             [
                 sn.assert_eq(len(lines), 1, f"no single result of {self.num_tasks} ranks: {said}"),
@@ -232,6 +244,8 @@ class Schedule(Measured):
     @run_before("performance")
     def set_reference(self) -> None:
         """Look up what the case is expected to take here."""
+        if self.is_dry_run():
+            return
         times = json.loads(self.measured)["time_s"]
         self.perform(**{f"time_{key}": (times[key] * 1e6, "us") for key in ("median", "min", "max")})
         partition, environment = self.current_partition, self.current_environ.name
@@ -268,6 +282,8 @@ class Messages(Measured):
     @run_before("performance")
     def set_values(self) -> None:
         """Take the ends of the ranges of sizes."""
+        if self.is_dry_run():
+            return
         sizes = json.loads(self.measured)["sizes"]
         self.perform(
             latency=(min(each["one_way_s"]["median"] for each in sizes) * 1e6, "us"),
@@ -320,6 +336,8 @@ class Files(Measured):
     @run_before("performance")
     def set_values(self) -> None:
         """Take the rates."""
+        if self.is_dry_run():
+            return
         result = json.loads(self.measured)
         size = result["values"] * 8e-6
         self.perform(**{key: (size / max(result[f"{key}_s"], 1e-6), "MB/s") for key in ("write", "read")})

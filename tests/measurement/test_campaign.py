@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 import xarray as xr
@@ -128,6 +129,32 @@ def test_what_had_passed_before_a_kill_is_not_measured_again(here: Path, monkeyp
     note_passed(cases, {"case": points[0].id, "measured": "{}", "partition": "cores", "environ": "openmpi"})
     list(execution.run_cases(wanted, SystemChoice(name="generic"), here / "measured", here, (here / "log").open("w")))
     assert ran[1] == list(wanted)
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("left out: x\nERROR: no sane Lmod\nERROR: Traceback\n", ": no sane Lmod; see the batch's log"),
+        ("nothing", " and without a word on this point; see the batch's log"),
+    ],
+)
+def test_what_reframe_says_of_itself_is_the_reason(
+    here: Path, monkeypatch: pytest.MonkeyPatch, said: str, reason: str
+) -> None:
+    from tramontane.measurement import execution
+
+    def run(command: object, cases: object, root: object, log: TextIO) -> int:
+        print(said, end="", file=log, flush=True)
+        return 1
+
+    system = load_system("generic", here)
+    site = Site({"generic": system}, {"generic": system.environments}, {"generic": system.partitions}, [])
+    monkeypatch.setattr(execution, "look_around", lambda _: site)
+    monkeypatch.setattr(execution, "_run_reframe", run)
+    with (here / "log").open("a") as log:
+        print("ERROR: of an earlier run", file=log)
+        [(_, failure)] = execution.run_cases({"a": None}, SystemChoice(name="generic"), here / "measured", here, log)
+    assert failure == f"ReFrame ended with status 1{reason}"
 
 
 @pytest.mark.slow

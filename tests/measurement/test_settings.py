@@ -1,5 +1,6 @@
 """ReFrame's settings, references and reports, without ReFrame."""
 
+import fnmatch
 import json
 import os
 import shutil
@@ -10,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ruamel.yaml import YAML
 
-from tests.measurement.conftest import SYSTEM
+from tests.measurement.conftest import EXPERIMENT, SYSTEM
 from tramontane.errors import InputError
 from tramontane.measurement.calibration import MESSAGES, RANKS, TAG, WORKLOADS
 from tramontane.measurement.cases import SYSTEMS, cases, mentions_mpi, reference, tags
@@ -24,6 +26,8 @@ from tramontane.measurement.settings import Site, look_around, settings
 from tramontane.study import load_experiment, load_system
 from tramontane.study.points.points import SystemChoice
 from tramontane.substrates.mpi.launch import SESSIONS
+from tramontane.substrates.mpi.variables import exports, values
+from tramontane.support import host
 
 ROOT = Path(__file__).parents[2]
 
@@ -78,6 +82,26 @@ def test_a_job_here_has_a_folder_of_its_own_and_removes_it(commands: Path, tmp_p
     assert not Path(done.stdout.strip()).exists()
 
 
+def test_variables_are_the_same_in_a_job_and_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing in them is run; what stands for another variable may use those before it."""
+    given = {
+        "A": "$HOME/a",
+        "B": "${HOME}/b:$A",
+        "C": "$(echo run) `echo run`",
+        "D": "${NOTHING:+:$NOTHING}${NOTHING:-$(echo run)}",
+        "E": '\\$HOME "x" \\',
+        "F": "plain",
+    }
+    monkeypatch.setenv("HOME", "/h")
+    script = [f"export {name}={value}" for name, value in exports(given)]
+    script += [f'printf "%s\\0" "${name}"' for name in given]
+    done = subprocess.run(["/bin/bash", "-c", "\n".join(script)], capture_output=True, text=True, check=True)
+    in_job = dict(zip(given, done.stdout.split("\0"), strict=False))
+    expected = ["/h/a", "/h/b:/h/a", "$(echo run) `echo run`", "$(echo run)", '$HOME "x" \\', "plain"]
+    assert list(in_job.values()) == expected
+    assert values(given) == in_job
+
+
 @pytest.mark.parametrize("options", ["-p short", "--partition=short", "--exclusive"])
 def test_a_partition_that_gives_no_job_its_time_is_left_out(commands: Path, here: Path, options: str) -> None:
     """Jobs that ask for more than is allowed wait for ever."""
@@ -94,6 +118,53 @@ def test_a_partition_that_gives_no_job_its_time_is_left_out(commands: Path, here
     assert line.endswith("jobs ask for 600 s, Slurm's partition allows 330 s; time_limit sets less")
     file.write_text(text.replace("ranks_per_node: 8", "ranks_per_node: 8, time_limit: 330 s"))
     assert settings(here, look_around(here))["systems"][-1]["partitions"][0]["extras"]["seconds"] == 330
+
+
+@pytest.mark.parametrize(
+    ("options", "left_out"),
+    [
+        (["--partition short"], True),
+        (["-p short"], True),
+        (["--account=x -p short"], True),
+        (["-p", "short"], True),
+        (["--partition"], False),
+        (["--comment='"], False),
+    ],
+)
+def test_the_partition_that_options_name_is_asked_for_its_time(
+    commands: Path, here: Path, options: list[str], left_out: bool
+) -> None:
+    """However it is spelled; the default one allows an hour."""
+    add(commands, "mpicxx.openmpi")
+    add(commands, "sinfo", "case \"$*\" in *'partition short'*) echo 'short|5:00' ;; *) echo 'debug*|1:00:00' ;; esac")
+    text = SYSTEM.replace("ranks_per_node: 8", f"ranks_per_node: 8, scheduler: squeue, options: {json.dumps(options)}")
+    (here / "configs" / "systems" / "site.yaml").write_text(text)
+    site = look_around(here)
+    assert ("site" not in site.systems) == left_out, site.absent
+
+
+def test_each_option_is_a_line_of_a_job(here: Path) -> None:
+    file = here / "configs" / "systems" / "generic.yaml"
+    file.write_text(file.read_text().replace("ranks_per_node: 8", "ranks_per_node: 8, options: [-p, short, -A x]"))
+    system = load_system("generic", here)
+    site = Site({"generic": system}, {"generic": system.environments}, {"generic": system.partitions}, [])
+    assert settings(here, site)["systems"][0]["partitions"][0]["access"] == ["-p short", "-A x"]
+
+
+def test_a_system_is_measured_on_its_own_hosts_only(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another machine takes would be recorded as the system's."""
+    file = here / "configs" / "systems" / "generic.yaml"
+    file.write_text(file.read_text().replace('[".*"]', '["login[0-9]+", "node[0-9]+[.]cluster"]'))
+    system = load_system("generic", here)
+    site = Site({"generic": system}, {"generic": system.environments}, {"generic": system.partitions}, [])
+    choice = SystemChoice(name="generic")
+    for names, there in [(["laptop"], False), (["login1"], True), (["node7", "node7.cluster"], True)]:
+        monkeypatch.setattr(host, "names", lambda names=names: names)
+        if there:
+            assert choose(site, choice) == ("cores", "openmpi")
+        else:
+            with pytest.raises(ValueError, match=r"^system generic: this is laptop, none of its hosts \(login\[0-9"):
+                choose(site, choice)
 
 
 def test_variables_keep_their_quotes(here: Path) -> None:
@@ -124,6 +195,23 @@ def test_slurm_is_offered_where_it_answers(commands: Path) -> None:
     ]:
         with pytest.raises(ValueError, match=expected):
             choose(site, SystemChoice.model_validate(wrong))
+
+
+@pytest.mark.parametrize(("name", "there"), [("a b", False), ("it's", False), ("a\\b", False), ("ä-b.c_$d", True)])
+def test_a_folder_that_reframe_cannot_work_in_is_named(commands: Path, tmp_path: Path, name: str, there: bool) -> None:
+    """It takes the path of a job's script for several words."""
+    add(commands, "mpicxx.openmpi")
+    root = tmp_path / name
+    file = root / "configs" / "systems" / "generic.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(SYSTEM)
+    site = look_around(root)
+    assert list(site.systems) == ["generic"] * there
+    if not there:
+        why = "ReFrame starts nothing below a path with blanks, quotes or backslashes"
+        assert site.absent == [f"generic: {why}, such as {root}"]
+        with pytest.raises(ValueError, match="nothing of it can be used here: generic: ReFrame starts nothing below"):
+            choose(site, SystemChoice(name="generic"))
 
 
 def test_nothing_at_all_is_one_line(commands: Path, tmp_path: Path) -> None:
@@ -299,6 +387,75 @@ def test_a_case_counts_as_it_ended_last_and_for_references_each_time_it_ran(
     main([str(report)])
     printed = capsys.readouterr().out.splitlines()
     assert [line.split("time: ")[1].split(",")[0] for line in printed[1:]] == ["2000000 ns", "7000000 ns"]
+
+
+def printed_references(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    main(arguments)
+    text = capsys.readouterr().out
+    read = YAML(typ="safe", pure=True).load(text)
+    return {entry["case"]: entry for entry in read["references"]}
+
+
+def test_references_are_of_one_system(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of two clusters whose partitions have the same name would make one median of both."""
+    slow = {"measured": json.dumps({"time_s": {"median": 1.0}})}
+    report = str(write_report(tmp_path, case("a", system="one"), case("a", system="two") | slow))
+    with pytest.raises(SystemExit) as ended:
+        main([report])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith("found reports of one, two; --system chooses one of them\n")
+    assert printed_references(capsys, report, "--system", "one")["a"]["time"] == "2500000 ns"
+    assert printed_references(capsys, report, "--system", "two")["a"]["time"] == "1000000000 ns"
+    with pytest.raises(SystemExit):
+        main([report, "--system", "three"])
+    assert capsys.readouterr().err.endswith("--system: found 'three', allowed: one, two\n")
+
+
+@pytest.mark.parametrize("name", ["x-b_[x]-2", 'x-"q"-2', "x-*?-2", "x-ü\\-2", "x-[!a]-2"])
+def test_a_reference_fits_its_own_case_and_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    [pattern] = printed_references(capsys, str(write_report(tmp_path, case(name))))
+    assert fnmatch.fnmatchcase(name, pattern)
+    assert not fnmatch.fnmatchcase("x-b_x-2", pattern)
+    assert not fnmatch.fnmatchcase("x-ab-2", pattern)
+
+
+def test_messages_have_no_reference_and_spoil_no_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    messages = case(MESSAGES) | {"measured": json.dumps({"sizes": [], "verified": True})}
+    assert list(printed_references(capsys, str(write_report(tmp_path, messages, case("a"))))) == ["a"]
+    with pytest.raises(SystemExit) as ended:
+        main([str(write_report(tmp_path, messages, case("b", "fail")))])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith("report.json: no case with a time has passed\n")
+
+
+@pytest.mark.parametrize("bound", ["--lower=5", "--lower=-2", "--upper=-3", "--upper=nan", "--upper=0", "--lower=x"])
+def test_bounds_that_no_system_may_have_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], bound: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([str(write_report(tmp_path, case("a"))), bound])
+    assert ended.value.code == 2
+    assert f"argument {bound.split('=', maxsplit=1)[0]}: " in capsys.readouterr().err
+
+
+def test_points_whose_names_would_be_alike_are_cases_of_their_own(here: Path) -> None:
+    file = here / "configs" / "experiments" / "pair.yaml"
+    before = set(cases(here))
+    settings_of = {f"a{gap}b": f"{{workload.algorithm: ring-k, workload.radix: {radix}}}"
+                   for radix, gap in enumerate((" ", "_", ", ", "-"), 1)}  # fmt: skip
+    text = EXPERIMENT.replace("  ranks: [2, 4]", f"  ranks: [2, 4]\n  label: {json.dumps(list(settings_of))}")
+    variants = "\n".join(f'    "{label}": {keys}' for label, keys in settings_of.items())
+    file.write_text(text.replace("variants:", f"variants:\n  label:\n{variants}"))
+    found = {name: each for name, each in cases(here).items() if name.startswith("pair-")}
+    assert len({each.identity for each in found.values()}) == len(found) == 8
+    assert all(name == each.name for name, each in found.items())
+    assert "pair-smoke-measured-2-a-b" in found
+    alike = [each for name, each in found.items() if name.startswith("pair-smoke-measured-2-a_b")]
+    assert {each.name for each in alike} == {f"pair-smoke-measured-2-a_b-{each.identity}" for each in alike}
+    assert len(alike) == 3
+    assert "pair-smoke-measured-2" in before  # alone it has its plain name
 
 
 def test_what_waits_for_a_build_that_failed_is_no_outcome(tmp_path: Path) -> None:

@@ -137,6 +137,43 @@ def test_a_run_passes_wherever_its_report_goes(here: Path, reframe: Reframe, tmp
 
 
 @needs_openmpi
+def test_a_dry_run_passes(here: Path, reframe: Reframe) -> None:
+    """It has measured nothing that could be looked at."""
+    run = reframe(here, "-n", "measured-2|Messages|Files", "--dry-run")
+    assert run.status == 0, run.said
+    assert "Ran 9/9" in run.said
+
+
+@needs_openmpi
+def test_a_launcher_keeps_its_quotes(here: Path, reframe: Reframe, tmp_path: Path) -> None:
+    """And where it only complains, its first words are the reason."""
+    launcher = tmp_path / "my launcher"
+    launcher.write_text(
+        '#!/bin/sh\n[ "$1" = "x  y" ] || { echo "this is no x  y" >&2; exit 1; }\nshift\nmpirun.openmpi "$@"\n'
+    )
+    launcher.chmod(stat.S_IRWXU)
+    file = here / "configs" / "systems" / "generic.yaml"
+    text = file.read_text()
+    for word, status in (("x  y", 0), ("xy", 1)):
+        command = f"""mpirun: "'{launcher}' '{word}' -np\""""
+        file.write_text(text.replace("mpirun: mpirun.openmpi -np", command))
+        run = reframe(here, "-n", "measured-2", "-r")
+        assert run.status == status, run.said
+        [case] = run.cases
+        assert status == 0 or "no single result of 2 ranks: this is no x  y" in case["fail_reason"]
+
+
+@needs_openmpi
+def test_a_mistake_in_an_experiment_is_one_line(here: Path, reframe: Reframe) -> None:
+    file = here / "configs" / "experiments" / "pair.yaml"
+    file.write_text(file.read_text().replace("algorithm: burst", "algorithm: bursst"))
+    run = reframe(here, "-l")
+    assert run.status == 1
+    assert "base.workload.algorithm: found 'bursst'; did you mean 'burst'?" in run.said
+    assert "Traceback" not in run.said
+
+
+@needs_openmpi
 @needs_mpich
 def test_singletons_are_noticed(here: Path, reframe: Reframe) -> None:
     # The other library's launcher starts as many jobs of one rank each, and each of them is right in itself.

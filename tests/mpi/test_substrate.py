@@ -12,6 +12,7 @@ import pytest
 
 from tests.mpi.conftest import Program
 from tests.waiting import wait_for
+from tramontane.errors import InputError
 from tramontane.study import Point, load_point
 from tramontane.study.points.points import SystemChoice
 from tramontane.substrates import mpi as substrate
@@ -233,6 +234,24 @@ def test_an_environment_of_modules_that_are_not_loaded_is_refused(
         assert str(refused.value).endswith(said)
     else:
         assert library_of(choice).system == "site"
+
+
+def test_variables_of_a_system_stand_for_others_as_in_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "configs" / "systems" / "site.yaml"
+    file.parent.mkdir(parents=True)
+    (tmp_path / "configs" / "experiments").mkdir()
+    text = (
+        "description: x\nhosts: [x]\nenvironments: {gnu: {compiler: CC, variables: {A: $PLACE/a, B: '$C:$A'}}}\n"
+        "partitions: {login: {environments: [gnu], ranks_per_node: 4, variables: {C: c}}}\n"
+    )
+    file.write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(libraries, "find_command", lambda name: f"bin/{name}")
+    monkeypatch.setenv("PLACE", "/here")
+    assert library_of(SystemChoice(name="site")).variables == {"C": "c", "A": "/here/a", "B": "c:/here/a"}
+    file.write_text(text.replace("$PLACE/a", "'${'"))
+    with pytest.raises(InputError, match=r"configs/systems/site.yaml: environments.gnu.variables: .*\$NAME is another"):
+        library_of(SystemChoice(name="site"))
 
 
 def test_building_by_hand_warns_of_nothing() -> None:

@@ -20,9 +20,10 @@ from xml.parsers import expat
 from tramontane.campaign.causes import why
 from tramontane.campaign.lock import only_one
 from tramontane.campaign.plan import Plan, check_scale, make_plan, write_plan
+from tramontane.campaign.profiles import read_profile
 from tramontane.campaign.progress import Tally, progress
 from tramontane.campaign.rules import Rules
-from tramontane.campaign.slurm import Limits, commands_first, find_limits, uses_slurm
+from tramontane.campaign.slurm import Limits, commands_first, find_limits
 from tramontane.errors import InputError, display_path
 from tramontane.results.store import Store
 from tramontane.substrates import devices, spack
@@ -93,7 +94,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
     check_scale(scale)  # before there is a folder of that name
     spack.asked()  # refuses at once what can't be had
     profile = find_profile(root, options.profile)
-    cluster = uses_slurm(profile)
+    cluster = read_profile(profile).executor == "slurm"
     first = commands_first() if cluster else []
     limits = find_limits(profile) if cluster else Limits()
     device = devices.of_campaign(limits.gpus if cluster else None, options.device)
@@ -184,7 +185,7 @@ def snakemake_command(plan: Plan, profile: Path, options: Options) -> list[str]:
     snakefile = next((path for path in (plan.root / "Snakefile", SHARE / "Snakefile") if path.exists()), None)
     if snakefile is None:
         raise InputError(plan.root / "Snakefile", "", None, "a checkout of Tramontane", problem="no such file")
-    local = ["--cores", str(options.cores)] if options.profile == "default" else []
+    local = ["--cores", str(options.cores)] if read_profile(profile).local else []
     # Points that together need more memory than there is must not run at the same time; on a cluster each has a node.
     limits = [f"mem_mb={int(plan.memory / 1e6)}"] if plan.memory is not None else []
     limits += ["gpu=1"] * any(batch.on_gpu for batch in plan.batches)  # which has one point at a time

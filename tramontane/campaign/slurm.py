@@ -6,10 +6,8 @@ import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from ruamel.yaml import YAML
-
+from tramontane.campaign.profiles import read_profile
 from tramontane.errors import InputError
 from tramontane.support.layout import SHARE
 from tramontane.support.slurm_times import seconds
@@ -52,21 +50,10 @@ class Attempts:
     time: int = 0
 
 
-def _options(profile: Path) -> dict[str, Any]:
-    """Return what the file of a folder of `workflow/profiles` says."""
-    options: dict[str, Any] = YAML(typ="safe", pure=True).load((profile / "profile.yaml").read_text(encoding="utf-8"))
-    return options or {}
-
-
-def uses_slurm(profile: Path) -> bool:
-    """Return whether a folder of `workflow/profiles` sends jobs to Slurm."""
-    return str(_options(profile).get("executor", "")) == "slurm"
-
-
 def find_limits(profile: Path) -> Limits:
     """Return what a job may ask for in the partition that a profile names, or else in Slurm's default one."""
-    partition = (_options(profile).get("default-resources") or {}).get("slurm_partition")
-    chosen = ["--partition", str(partition)] if partition else []
+    partition = read_profile(profile).partition
+    chosen = ["--partition", partition] if partition else []
     # Without --exact, nodes with less memory or other devices hide the largest: "1000+" is the memory of the smallest.
     done = _ask("sinfo", "--exact", "--noheader", "--format=%P|%l|%m|%G", *chosen)
     rows = [tuple(line.strip().split("|")) for line in done.splitlines()]

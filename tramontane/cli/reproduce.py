@@ -35,16 +35,19 @@ def reproduce(
     device: Device = None,
 ) -> None:
     """Run experiments from the plan to the report; what is there already is not run again."""
-    from tramontane.campaign.driver import Options, reproduce
+    from tramontane.campaign.driver import Options, find_profile, reproduce
+    from tramontane.campaign.profiles import read_profile
     from tramontane.study import find_project
     from tramontane.study.reading.names import is_name
     from tramontane.support import host
 
     if not is_name(profile):
         raise InputError("--profile", "", profile, "a folder of workflow/profiles, e.g. slurm")
-    limit = bytes_of(memory) or (host.memory() if profile == "default" else None)
-    cores = cores or host.cores()
-    if profile == "default" and threads > cores:
+    root = find_project()
+    own = read_profile(find_profile(root, profile))
+    limit = bytes_of(memory) or (host.memory() if own.local else None)
+    cores = cores or own.cores or host.cores()
+    if own.local and threads > cores:
         raise InputError("--threads", "", threads, f"1 ... {cores}, the cores to use")
     options = Options(
         cores=cores,
@@ -56,4 +59,4 @@ def reproduce(
         threads=threads,
         device=None if device is None else device_of(device),
     )
-    raise SystemExit(reproduce(find_project(), scale, names(experiments), options))
+    raise SystemExit(reproduce(root, scale, names(experiments), options))

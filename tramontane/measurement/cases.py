@@ -4,8 +4,9 @@ import fnmatch
 import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tramontane.measurement import calibration
@@ -58,7 +59,15 @@ def project() -> Path:
 def cases(root: Path, batch: str | None = None) -> dict[str, Case]:
     """Return the cases by name: those of a batch's file, else those of experiments below `root` and of calibrations."""
     found = _of_batch(Path(batch)) if batch else itertools.chain(_of_experiments(root), _of_calibration())
-    return {case.name: case for case in found}
+    return {case.name: case for case in _told_apart(found)}
+
+
+def _told_apart(found: Iterable[Case]) -> Iterator[Case]:
+    """Yield each case once; where points share a name, as those of the labels `a b` and `a_b` do, with identities."""
+    distinct = list({(case.name, case.identity): case for case in found}.values())
+    points = Counter(case.name for case in distinct)
+    for case in distinct:
+        yield case if points[case.name] == 1 else replace(case, name=f"{case.name}-{case.identity}")
 
 
 def _of_batch(file: Path) -> Iterator[Case]:

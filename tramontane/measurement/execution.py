@@ -17,6 +17,7 @@ from tramontane.study.patterns.patterns import PROJECT
 from tramontane.study.points.points import MEASURED, Point, SystemChoice
 from tramontane.study.values.settings import filled
 from tramontane.substrates.mpi import result_of
+from tramontane.support import host
 from tramontane.support.files import dump, write_atomically
 from tramontane.support.layout import SHARE
 from tramontane.support.processes import end_with_parent
@@ -25,6 +26,8 @@ from tramontane.support.processes import end_with_parent
 CHECKS = SHARE / "reframe-checks"
 #: How long ReFrame may take to cancel its jobs [s].
 PATIENCE = 20.0
+#: What ReFrame's lines about itself begin with.
+_ERROR = "ERROR: "
 
 Result = dict[str, Any]
 
@@ -95,6 +98,7 @@ def run_cases(
     entries = [{"id": key, "point": point.canonical() if point else None} for key, point in fitting.items()]
     write_atomically(cases, dump({"points": entries}))
     log.flush()
+    begin = os.fstat(log.fileno()).st_size
     command = _command(f"{choice.name}:{partition}", environment, folder, report)
     try:
         status = _run_reframe(command, cases, root, log)
@@ -102,7 +106,7 @@ def run_cases(
         yield from ((own.case, own) for own in _finished(cases))
         raise
     found = {outcome.case: outcome for outcome in outcomes(report)} if report.exists() else {}
-    why = _nothing_said(report, status)
+    why = _nothing_said(report, status, _error_in(log, begin))
     for identity in fitting:
         yield identity, found.get(identity, why)
     _forget(cases)
@@ -137,6 +141,9 @@ def choose(site: Site, choice: SystemChoice) -> tuple[str, str]:
     if name not in site.systems:
         absent = [line for line in site.absent if line.startswith((f"{name}:", f"{name},"))]
         raise ValueError(f"system {name}: nothing of it can be used here: {'; '.join(absent) or 'it is a template'}")
+    # What another machine takes would be recorded as this system's.
+    if not (system := site.systems[name]).is_at(own := host.names()):
+        raise ValueError(f"system {name}: this is {own[0]}, none of its hosts ({', '.join(system.hosts)})")
     partitions = site.partitions[name]
     partition = choice.partition or next(iter(partitions))
     if partition not in partitions:
@@ -207,12 +214,20 @@ def _interrupt_with_parent() -> None:
     end_with_parent(signal.SIGINT)
 
 
-def _nothing_said(report: Path, status: int) -> str:
+def _nothing_said(report: Path, status: int, error: str) -> str:
     """Return why a case is not in the report."""
     builds = failed_builds(report) if report.exists() else []
-    return (
-        "; ".join(builds) or f"ReFrame ended with status {status} and without a word on this point; see the batch's log"
-    )
+    words = f": {error}" if error else " and without a word on this point"
+    return "; ".join(builds) or f"ReFrame ended with status {status}{words}; see the batch's log"
+
+
+def _error_in(log: TextIO, begin: int) -> str:
+    """Return the first error that ReFrame has written into a log from there on; empty if the log is no file."""
+    with contextlib.suppress(OSError), Path(f"/proc/self/fd/{log.fileno()}").open("rb") as stream:
+        stream.seek(begin)
+        lines = stream.read().decode(errors="replace").splitlines()
+        return next((line.removeprefix(_ERROR) for line in lines if line.startswith(_ERROR)), "")
+    return ""
 
 
 def _result(point: Point, outcome: CaseOutcome, system: str) -> Result | str:

@@ -34,6 +34,8 @@ class CaseOutcome:
         How long the job took, with the start of its ranks [s].
     built_by : str
         What built the program.
+    system : str
+        The system; empty where nobody asks for it.
     """
 
     case: str
@@ -43,6 +45,7 @@ class CaseOutcome:
     environment: str
     seconds: float
     built_by: str = ""
+    system: str = ""
 
 
 def outcomes(report: Path, *, every: bool = False) -> Iterator[CaseOutcome]:
@@ -68,6 +71,7 @@ def outcome_of(test: Mapping[str, Any]) -> CaseOutcome:
         environment=str(test["environ"]),
         seconds=float(test.get("time_run") or 0.0),
         built_by=str(test.get(BUILT_BY) or ""),
+        system=str(test.get("system") or ""),
     )
 
 

@@ -4,8 +4,7 @@ What is not there (an MPI library, a Slurm that answers) is left out, and said; 
 """
 
 import argparse
-import os
-import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -18,6 +17,8 @@ from tramontane.study import list_systems, load_system
 from tramontane.study.reading.project import SYSTEMS
 from tramontane.study.systems.systems import SCALES, Environment, Partition, System
 from tramontane.substrates.mpi.launch import SESSIONS
+from tramontane.substrates.mpi.variables import exports
+from tramontane.support import host
 from tramontane.support.slurm_times import seconds
 
 #: Where ReFrame leaves its files, below the root of a checkout.
@@ -31,8 +32,8 @@ SCALE = "scale_"
 #: How long Slurm is waited for [s].
 PATIENCE = 20
 
-#: What a shell would take for its own between double quotes, but for ``$``, also one that is escaped.
-_SPECIAL, _ESCAPED = re.compile(r'["`]|\\(?!\$)'), r"\\\g<0>"
+#: What ReFrame splits paths of scripts at, or drops, beside blanks.
+_QUOTES = frozenset("'\"\\")
 
 _INSTALL_MPI = "Debian: apt-get install libopenmpi-dev openmpi-bin"
 _INSTALL_SLURM = "Debian: apt-get install slurm-wlm munge"
@@ -68,6 +69,9 @@ def look_around(root: Path) -> Site:
     site = Site({}, {}, {}, [])
     for name in sorted(systems, key=lambda name: (".*" in systems[name].hosts, name != "generic", name)):
         system = systems[name]
+        if problem := _problem_of_place(root):
+            site.absent.append(f"{name}: {problem}")
+            continue
         environments = dict(_environments(name, system, site.absent))
         partitions = {
             key: partition
@@ -79,6 +83,14 @@ def look_around(root: Path) -> Site:
             site.environments[name] = environments
             site.partitions[name] = partitions
     return site
+
+
+def _problem_of_place(root: Path) -> str:
+    """Return what is wrong where ReFrame would not take the path of a script for one word."""
+    path = str(root.resolve())
+    if _words(path) == [path] and not _QUOTES & set(path):
+        return ""
+    return f"ReFrame starts nothing below a path with blanks, quotes or backslashes, such as {path}"
 
 
 def _environments(name: str, system: System, absent: list[str]) -> Iterator[tuple[str, Environment]]:
@@ -117,9 +129,7 @@ def _problem_of_slurm() -> str:
 
 def _problem_of_time(partition: Partition) -> str:
     """Return what is wrong where jobs ask for more time than Slurm's partition gives; they would wait for ever."""
-    given = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    given.add_argument("-p", "--partition")
-    name = given.parse_known_args(partition.options)[0].partition
+    name = _slurms_partition(partition.option_lines)
     try:
         said = _sinfo("--format=%P|%l", *(["--partition", name] if name else [])).stdout
     except subprocess.TimeoutExpired:
@@ -130,6 +140,22 @@ def _problem_of_time(partition: Partition) -> str:
     if not known or len(known) < len(times) or max(known) >= partition.seconds:
         return ""
     return f"jobs ask for {partition.seconds} s, Slurm's partition allows {max(known)} s; time_limit sets less"
+
+
+def _slurms_partition(options: list[str]) -> str | None:
+    """Return the partition of Slurm's that options name, each a line of a job's script; None for the default one."""
+    given = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    given.add_argument("-p", "--partition", nargs="?")
+    words = [word for option in options for word in _words(option)]
+    name: str | None = given.parse_known_args(words)[0].partition
+    return name
+
+
+def _words(option: str) -> list[str]:
+    try:
+        return shlex.split(option)
+    except ValueError:  # a quote is open, of which Slurm will say more
+        return option.split()
 
 
 def _sinfo(*options: str) -> "subprocess.CompletedProcess[str]":
@@ -143,7 +169,7 @@ def processors(partition: Partition) -> int:
 
     Where a batch system is in charge a node has what its partition says.
     """
-    return len(os.sched_getaffinity(0)) if partition.scheduler == "local" else partition.ranks
+    return host.cores() if partition.scheduler == "local" else partition.ranks
 
 
 def settings(root: Path, site: Site) -> dict[str, Any]:
@@ -197,9 +223,9 @@ def _partition(name: str, partition: Partition, environments: dict[str, Environm
         "descr": partition.description or name,
         "scheduler": partition.scheduler,
         "launcher": LAUNCHER if partition.launcher == "mpirun" else partition.launcher,
-        "access": list(partition.options),
+        "access": partition.option_lines,
         "environs": [key for key in partition.environments if key in environments],
-        "env_vars": _exports(partition.variables),
+        "env_vars": exports(partition.variables),
         "prepare_cmds": _own_session() if partition.launcher == "mpirun" and partition.scheduler == "local" else [],
         "features": [f"{SCALE}{feature}" if feature in SCALES else feature for feature in partition.features],
         "extras": {
@@ -230,16 +256,11 @@ def _environment(name: str, environment: Environment, system: str) -> dict[str, 
         "name": name,
         "cxx": environment.compiler,
         "modules": list(environment.modules),
-        "env_vars": _exports(own | environment.variables),
+        "env_vars": exports(own | environment.variables),
         "features": [FEATURE],
         "extras": {"build": environment.build, "spec": environment.spec or ""},
         "target_systems": [system],
     }
-
-
-def _exports(variables: dict[str, str]) -> list[list[str]]:
-    """Return variables as ReFrame wants them, for a shell: quotes stay, and ``$NAME`` stands for another variable."""
-    return [[key, f'"{_SPECIAL.sub(_ESCAPED, value)}"'] for key, value in variables.items()]
 
 
 def _logging(folder: Path) -> dict[str, Any]:

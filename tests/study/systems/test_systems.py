@@ -55,6 +55,14 @@ def test_a_system_is_read_with_its_units(tmp_path: Path) -> None:
         ("upper: 0.5", "upper: 0.5, lower: -2", "references[0].lower: found -2; allowed: "),
         ("nodes: 2", "features: [gpu, ci]", "partitions.cores.features: found 'ci'; did you mean 'CI'? allowed: any"),
         ("nodes: 2", "features: [Production]", "partitions.cores.features: found 'Production'; did you mean 'pro"),
+        (
+            "  cores:",
+            "  gpu.a100:",
+            "partitions: found 'gpu.a100'; allowed: a name of letters, digits, _ and -, a letter",
+        ),
+        ("  cores:", "  2nodes:", "partitions: found '2nodes'; allowed: a name of letters, digits, _ and -, a letter"),
+        ("  openmpi: {", "  open.mpi: {", "environments: found 'open.mpi'; allowed: a name of letters, digits, _ and"),
+        ("nodes: 2", "options: [partition=short]", "partitions.cores.options: found 'partition=short' first; allowed"),
         ("srun_mpi: pmix", "build: spack", "environments.openmpi.spec: found build: spack; allowed: spec together"),
     ],
 )
@@ -71,3 +79,21 @@ def test_a_mistake_is_one_line(tmp_path: Path, old: str, new: str, expected: str
 def test_an_unknown_system_is_named(tmp_path: Path, root: Path) -> None:
     with pytest.raises(InputError, match=r"no system 'generc'.*did you mean 'generic'"):
         load_system("generc", root)
+
+
+@pytest.mark.parametrize("name", ["my.cluster", "2clusters"])
+def test_a_file_is_called_as_reframe_can_call_a_system(tmp_path: Path, name: str) -> None:
+    """One name that ReFrame refuses makes it refuse all systems."""
+    file = tmp_path / "configs" / "systems" / f"{name}.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(GOOD)
+    with pytest.raises(InputError, match=rf"found the file name '{name}.yaml'; allowed: a name of letters, digits, _"):
+        validate_file(file)
+
+
+def test_a_value_belongs_to_the_option_before_it(tmp_path: Path) -> None:
+    file = tmp_path / "configs" / "systems" / "x.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(GOOD.replace("nodes: 2", "options: [-p, short, --exclusive, '#DW jobdw', '--account x']"))
+    lines = load_system("x", tmp_path).partitions["cores"].option_lines
+    assert lines == ["-p short", "--exclusive", "#DW jobdw", "--account x"]

