@@ -289,7 +289,10 @@ def test_a_bundle_names_whom_the_study_names_and_what_it_cites(campaign: Path, t
     ("text", "line"),
     [
         ("license: MIT\n", "title: found nothing; allowed: a title"),
-        ("title: A\nlicense: [3]\n", "license: found [3]; allowed: an identifier of SPDX, such as CC-BY-4.0, or a list"),
+        (
+            "title: A\nlicense: [3]\n",
+            "license: found [3]; allowed: an identifier of SPDX, such as CC-BY-4.0, or a list",
+        ),
         ("title: A\nlicense: 3\n", "license: found 3; allowed: an identifier of SPDX, such as CC-BY-4.0, or a list"),
         ("title: A\nauthors: Ada\n", "authors: found 'Ada'; allowed: a list of people"),
         ("title: A\nauthors: [{orcid: x}]\n", "authors[0]: found {orcid: 'x'}; allowed: family-names and given"),
