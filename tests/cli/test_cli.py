@@ -104,6 +104,14 @@ def write(folder: Path, text: str, name: str = "point.yaml") -> str:
     return name
 
 
+@pytest.mark.parametrize("words", [(), ("graph",), ("pattern",)])
+def test_a_group_without_a_command_tells_its_help(tramontane: Callable[..., Answer], words: tuple[str, ...]) -> None:
+    answer = tramontane(*words)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.strip() == tramontane(*words, "--help").out.strip()
+    assert "\n\nCommands:\n" in answer.err
+
+
 def test_help_loads_nothing_that_it_does_not_need() -> None:
     """That is what makes it quick: the rest takes some tenths of a second to import."""
     script = "import sys; from tramontane import cli; sys.argv[1:] = ['--help']\ntry: cli.main()\n"
@@ -614,6 +622,17 @@ def claimed(here: Path) -> Path:
     shutil.copytree(ROOT / "configs" / "workloads", here / "configs" / "workloads")
     shutil.copy(ROOT / "configs" / "references.yaml", here / "configs")
     return here
+
+
+@pytest.mark.parametrize("words", [("claims",), ("list",), ("--help",)])
+def test_a_reader_may_close_what_it_reads(claimed: Path, words: tuple[str, ...]) -> None:
+    """As `tramontane claims | head` does."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "tramontane", *words]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, cwd=claimed, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_claims_are_an_array_before_any_campaign(claimed: Path, tramontane: Callable[..., Answer]) -> None:
