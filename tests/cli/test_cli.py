@@ -711,6 +711,20 @@ def test_what_a_file_system_refuses_is_one_line(
         assert answer == (1, "", f"results/smoke: {os.strerror(code)}\n")
 
 
+def test_files_of_a_study_folder_name_schemas_that_are_there(
+    tramontane: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert tramontane("init", "study").status == 0
+    named = {
+        path.parent / found[1]
+        for path in Path("study").rglob("*.yaml")
+        if (found := re.match(r"# yaml-language-server: \$schema=(\S+)", path.read_text(encoding="utf-8")))
+    }
+    assert {path.name for path in named} >= {f"{name}.schema.json" for name in ("experiment", "machine", "system")}
+    assert [path for path in named if not path.is_file()] == []
+
+
 def test_a_full_disk_leaves_no_part_of_a_study_folder(
     tramontane: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
