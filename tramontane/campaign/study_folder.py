@@ -13,8 +13,8 @@ from tramontane.study.experiments.template import new_experiment
 from tramontane.study.reading.project import EXPERIMENTS, GRIDS, LIBRARIES, MACHINES, REFERENCES, SYSTEMS
 from tramontane.support.layout import SHARE
 
-#: What is copied: studies keep the machines and grids they were made with, sites edit the profiles, and editors look for
-#: the schemas where the first lines of files say.
+#: What is copied: studies keep the machines and grids they were made with, sites edit the profiles, and editors look
+#: for schemas where the first lines of files say.
 COPIED = (MACHINES, SYSTEMS, GRIDS, REFERENCES, LIBRARIES, Path("workflow/profiles"), Path("workflow/schemas"))
 
 #: The first experiment, which runs at once.
