@@ -27,3 +27,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return getattr(importlib.import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'tramontane' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Name what is not imported yet, too, so that notebooks complete it."""
+    return sorted({*globals(), *_MODULES})

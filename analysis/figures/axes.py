@@ -6,6 +6,8 @@ axis; and a legend that goes to the `best` place covers data where no place is f
 
 import itertools
 import math
+import re
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +33,10 @@ _STEPS = (
     (1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9),
     tuple(np.arange(1, 10, 0.1)),
 )
+#: Characters of a line of a legend in axes as wide as a column of a journal.
+LINE = 30
+#: What matplotlib reads as a formula, and what stands for a blank in one while lines are broken.
+_FORMULA, _NO_BREAK = re.compile(r"\$[^$]*\$"), "\0"
 #: Places of the legend inside the axes, in order of preference.
 _PLACES: "tuple[LegendLocType, ...]" = (
     "upper right",
@@ -160,8 +166,25 @@ def dots(axes: "Axes", x: "Values", y: "Values", look: SeriesStyle, name: str) -
     )
 
 
+def in_lines(name: str, most: int = LINE) -> str:
+    """Return a name that is broken where it is longer than `most` characters; its formulas stay whole.
+
+    Parameters
+    ----------
+    name
+        What a legend, a row or a title says.
+    most
+        Characters of a line.
+    """
+    whole = _FORMULA.sub(lambda formula: formula[0].replace(" ", _NO_BREAK), name)
+    lines = textwrap.wrap(whole, most, break_long_words="$" not in name, break_on_hyphens=False)
+    return "\n".join(lines).replace(_NO_BREAK, " ")
+
+
 def place_legend(axes: "Axes", handles: "Sequence[Artist]") -> None:
     """Put the legend where it covers no data: in the first free place, else at the top, where room is made for it.
+
+    Names that are longer than the axes are wide take several lines.
 
     Parameters
     ----------
@@ -171,6 +194,9 @@ def place_legend(axes: "Axes", handles: "Sequence[Artist]") -> None:
         Entries of the legend, with their labels.
     """
     occupied = _occupied(axes)
+    if axes.legend(handles=handles).get_window_extent().width > axes.bbox.width:
+        for handle in handles:
+            handle.set_label(in_lines(str(handle.get_label())))
     for place in _PLACES:
         box = axes.legend(handles=handles, loc=place).get_window_extent()
         inside = axes.bbox.contains(box.x0, box.y0) and axes.bbox.contains(box.x1, box.y1)

@@ -14,6 +14,7 @@ import pandas as pd
 import xarray as xr
 
 from analysis import caption, table
+from analysis.figures.axes import in_lines
 from analysis.figures.panel import SOFT, Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, figure_table
@@ -38,9 +39,11 @@ OF_NODES = {"ejection": "#888888", INJECTION: "#bbbbbb"}
 _LEAST = 0.001
 #: Links of a series that are named.
 NAMED = 3
-#: Height of a series' bars, and of the words around a panel [in].
-ROW, AROUND = 0.27, 0.75
-#: Height of a line of a legend, in heights of a series; a legend's columns.
+#: Height of a series' bars, of a line of its name, and of the words around a panel [in].
+ROW, TEXT, AROUND = 0.27, 0.13, 0.75
+#: Characters of a line of a series' name.
+NAME = 22
+#: Height of a line of a legend, in heights of a series; a legend's columns, one less beside names of several lines.
 LINE, COLUMNS = 0.55, 3
 #: Part of a row that bars take.
 ROOM = 0.82
@@ -75,15 +78,19 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     found = []
     for place, group in enumerate(list(dict.fromkeys(used["group"])) or [""]):
         own, waiting = used[used["group"] == group], waits[waits["group"] == group]
+        lines = max((in_lines(str(label), NAME).count("\n") + 1 for label in own["label"]), default=1)
+        row, columns = max(ROW, TEXT * lines), COLUMNS if lines == 1 else COLUMNS - 1
         # Legends of both panels take the same room above the bars, so that bars of one series stand side by side.
         entries = max(own["link"].nunique() + 1, waiting["cause"].nunique() + 1 if len(waiting) else 0)
-        room = 0.3 + LINE * -(-entries // COLUMNS)
-        height = AROUND + ROW * (max(own["label"].nunique(), 2) + room)
+        room = (0.3 + LINE * -(-entries // columns)) * ROW / row
+        height = AROUND + row * (max(own["label"].nunique(), 2) + room)
         titles = (f"{group}: {words}" if group else words for words in ("load of links", "why ranks wait"))
         letter, gaps = (spec.letter, note) if place == 0 else ("", "")
-        found.append(Panel(_loads(own, room, most), letter, next(titles), "" if len(waiting) else gaps, height))
+        found.append(
+            Panel(_loads(own, room, columns, most), letter, next(titles), "" if len(waiting) else gaps, height)
+        )
         if len(waiting):
-            found.append(Panel(_waits(waiting, room), "", next(titles), gaps, height))
+            found.append(Panel(_waits(waiting, room, columns), "", next(titles), gaps, height))
     return found
 
 
@@ -221,7 +228,9 @@ def _series(row: "pd.Series[Any]") -> str:
     return ", ".join(text for text in (str(row["group"]), str(row["label"])) if text)
 
 
-def _loads(rows: pd.DataFrame, room: float, most: float) -> "Callable[[Figure, SubplotSpec], list[Drawn]]":
+def _loads(
+    rows: pd.DataFrame, room: float, columns: int, most: float
+) -> "Callable[[Figure, SubplotSpec], list[Drawn]]":
     """Return what draws the bars of each series below one another, a bar for each class."""
 
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
@@ -245,13 +254,13 @@ def _loads(rows: pd.DataFrame, room: float, most: float) -> "Callable[[Figure, S
             axes.vlines(means, at - 0.45 * high, at + 0.45 * high, color=MEAN, linewidth=1)
         axes.set(xlabel="Load of the busiest link (%)", xlim=(0, min(1.05 * most, 102)))
         mark = axes.plot([], [], color=MEAN, linewidth=1, label="mean")
-        _name_rows(axes, list(dict.fromkeys(rows["label"])), room, [*_entries(colours), *mark])
+        _name_rows(axes, list(dict.fromkeys(rows["label"])), room, columns, [*_entries(colours), *mark])
         return [Drawn(axes)]
 
     return draw
 
 
-def _waits(rows: pd.DataFrame, room: float) -> "Callable[[Figure, SubplotSpec], list[Drawn]]":
+def _waits(rows: pd.DataFrame, room: float, columns: int) -> "Callable[[Figure, SubplotSpec], list[Drawn]]":
     """Return what draws for each series a bar of causes, and its time beside it."""
 
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
@@ -271,21 +280,21 @@ def _waits(rows: pd.DataFrame, room: float) -> "Callable[[Figure, SubplotSpec], 
             )
         axes.set(xlabel="Part of the communication time (%)", xlim=(0, 100))
         met = {cause: colours[cause] for cause in causes if rows.loc[rows["cause"] == cause, "share"].max() > _LEAST}
-        _name_rows(axes, list(dict.fromkeys(rows["label"])), room, _entries({**met, NOT_WAITING: PALE}))
+        entries = _entries({**met, NOT_WAITING: PALE})
+        _name_rows(axes, list(dict.fromkeys(rows["label"])), room, columns, entries)
         return [Drawn(axes)]
 
     return draw
 
 
-def _name_rows(axes: "Axes", labels: list[str], room: float, entries: "Sequence[Artist]") -> None:
-    """Name the rows of a panel, and put its legend into the room above them."""
-    axes.set_yticks(range(len(labels)), labels)
+def _name_rows(axes: "Axes", labels: list[str], room: float, columns: int, entries: "Sequence[Artist]") -> None:
+    """Name the rows of a panel, and put its legend of so many columns into the room above them."""
+    axes.set_yticks(range(len(labels)), [in_lines(label, NAME) for label in labels])
     axes.tick_params(axis="y", which="both", length=0)
     axes.set_ylim(len(labels) - 0.5, -0.5 - room)
     axes.grid(visible=False, axis="y")
-    columns = min(COLUMNS, len(entries))
     looks = {"frameon": False, "fontsize": "small", "handlelength": 1, "handletextpad": 0.4, "columnspacing": 0.8}
-    axes.legend(handles=entries, loc="upper left", ncols=columns, **looks)
+    axes.legend(handles=entries, loc="upper left", ncols=min(columns, len(entries)), **looks)
 
 
 def _entries(colours: "Mapping[str, Any]") -> "list[Artist]":

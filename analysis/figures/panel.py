@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Colour of words that are no data.
 SOFT = "#555555"
+#: Width of a letter of a title, about [pt].
+TITLE = 5.2
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def compose(panels: Sequence[Panel], width: str = "one-column", columns: int = 1
         drawn: list[Drawn] = []
         for place, panel in enumerate(panels):
             parts = panel.draw(figure, grid[place // columns, place % columns])
-            _head(parts[0].axes, panel)
+            _head(parts[0].axes, panel, int(72 * inches / columns / TITLE))
             drawn += parts
         _colour_bars(figure, drawn)
         figure.canvas.draw()
@@ -123,9 +125,11 @@ def empty(axes: "Axes", text: str = "no results yet") -> None:
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=SOFT)
 
 
-def _head(axes: "Axes", panel: Panel) -> None:
+def _head(axes: "Axes", panel: Panel, most: int) -> None:
+    """Write what stands above a panel, in lines of so many characters."""
     letter = f"({panel.letter})" if panel.letter else ""
-    axes.set_title(" ".join(text for text in (letter, panel.title) if text), loc="left")
+    title = " ".join(text for text in (letter, panel.title) if text)
+    axes.set_title(axis_tools.in_lines(title, most), loc="left")
     if panel.note:
         axes.set_title(panel.note, loc="right", fontsize=6.5, fontweight="normal", color=SOFT)
 

@@ -6,6 +6,7 @@ number, or of the series' own time where bars would be too short to be read; wor
 processes there are only bars, one below the other. Legends of many entries stand below the panels.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import xarray as xr
 
 from analysis import caption, printed
 from analysis.figures import scaling
+from analysis.figures.axes import in_lines
 from analysis.figures.panel import Drawn, Panel
 from analysis.spec import FigureSpec
 from analysis.table import ALL, Table, figure_table
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
 ROOM = 0.84
 #: Height of a bar that lies, with its name [in].
 ROW = 0.3
-#: So many entries have their legend below the bars; its height for two of them [in].
+#: A legend of more lines stands below the bars; the height of a line of its two columns [in].
 BELOW, LINE = 8, 0.14
+#: Characters of a line of such a legend, of one column and of two.
+WIDE, NARROW = 52, 26
 #: Where a legend below a panel has the middle of its top, in parts of the axes.
 UNDER = (0.5, -0.2)
 HATCH = "////"
@@ -73,13 +77,31 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
                 lambda figure, cell: [_draw_rows(figure, cell, shares)], note=caption.gap_note(dataset), height=height
             )
         ]
-    entries = shares["step"].nunique() + shares["label"].nunique()
     of_steps = spec if spec.y_label or spec.y != "time_s" else spec.model_copy(update={"y_label": "Time of all steps"})
     curves, bars = scaling.panels(dataset, of_steps), Panel(draw, note=caption.gap_note(dataset))
-    if entries <= BELOW:
+    if sum(_lines_of_bars(shares)) <= BELOW:
         return [*curves, bars]
-    height = 2.2 + LINE * max(shares["label"].nunique() + 1, (entries + 1) / 2)
+    height = 2.2 + LINE * _lines_below(shares)
     return [replace(_legend_below(curve), height=height) for curve in curves] + [replace(bars, height=height)]
+
+
+def _lines_of_bars(shares: pd.DataFrame) -> list[int]:
+    """Return how many lines the legend of the bars takes for each step, and for each series."""
+    steps, labels = shares["step"].nunique(), list(dict.fromkeys(shares["label"]))
+    return [1] * steps + [name.count("\n") + 1 for name in _numbered(labels)]
+
+
+def _lines_below(shares: pd.DataFrame) -> int:
+    """Return the lines of the longest column of the legends below the panels."""
+    of_curves = sum(in_lines(label, WIDE).count("\n") + 1 for label in shares["label"].unique())
+    of_bars = _lines_of_bars(shares)
+    half = (len(of_bars) + 1) // 2
+    return max(of_curves + 1, sum(of_bars[:half]), sum(of_bars[half:]))
+
+
+def _numbered(labels: Sequence[str]) -> list[str]:
+    """Return what the legend below the bars says of each series."""
+    return [in_lines(f"{number}: {label}", NARROW) for number, label in enumerate(labels, 1)]
 
 
 def _with_printed(shares: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
@@ -100,6 +122,8 @@ def _legend_below(panel: Panel) -> Panel:
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
         drawn = panel.draw(figure, cell)
         for part in drawn:
+            for handle in part.handles:
+                handle.set_label(in_lines(str(handle.get_label()), WIDE))
             part.axes.legend(handles=part.handles, loc="upper center", bbox_to_anchor=UNDER, fontsize="small")
         return [replace(part, handles=()) for part in drawn]
 
@@ -246,8 +270,8 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
     axes.tick_params(axis="x", which="minor", bottom=False)
     entries = _entries(steps, colours, works)
     if len(labels) > 1:
-        entries += [Patch(alpha=0, label=f"{number + 1}: {label}") for number, label in enumerate(labels)]
-    if len(entries) > BELOW:
+        entries += [Patch(alpha=0, label=name) for name in _numbered(labels)]
+    if sum(_lines_of_bars(shares)) > BELOW:
         axes.legend(handles=entries, loc="upper center", bbox_to_anchor=UNDER, ncols=2, fontsize="small")
         return []
     return entries

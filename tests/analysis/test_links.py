@@ -12,6 +12,8 @@ from matplotlib.patches import Rectangle
 from analysis.figures import draw, links, numbers, panels, summaries
 from analysis.spec import FigureSpec, spec_of
 
+from .drawn import LONG, assert_names_have_room
+
 CAUSES = ["late sender", "network"]
 
 
@@ -101,6 +103,13 @@ def test_each_machine_has_its_loads_beside_its_causes(waiting: xr.Dataset) -> No
     bars = [patch for patch in axes[1].patches if isinstance(patch, Rectangle)]
     assert [bar.get_width() for bar in bars[:3]] == pytest.approx([30, 50, 20])
     assert [text.get_text() for text in axes[1].texts] == ["1 s", "2 s"]
+
+
+def test_long_names_of_rows_take_several_lines(waiting: xr.Dataset) -> None:
+    figure = draw(waiting.assign_coords(case=list(LONG[:2])))
+    assert_names_have_room(figure)
+    rows = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert [row.replace("\n", " ") for row in rows] == list(LONG[:2])
 
 
 def test_causes_and_the_busiest_links_are_tables(waiting: xr.Dataset) -> None:

@@ -189,6 +189,19 @@ def test_the_legend_covers_no_point(factory: Factory, values: str) -> None:
     assert not box.overlaps(title.get_window_extent()), "the legend leaves the panel's letter alone"
 
 
+def test_long_names_take_several_lines(factory: Factory) -> None:
+    figure = draw(factory(drawn.LONG, (16, 64, 256)))
+    texts = legend_texts(figure)
+    assert [text.replace("\n", " ") for text in texts] == list(drawn.LONG)
+    assert [text.count("\n") for text in texts] == [2, 2, 0]
+    assert "$A r$" in texts[1]
+    drawn.assert_names_have_room(figure)
+    box = drawn.legend(figure.axes[0]).get_window_extent()
+    assert figure.axes[0].bbox.x0 <= box.x0
+    assert box.x1 <= figure.axes[0].bbox.x1
+    assert box.count_contains(pixels(figure)) == 0
+
+
 def test_all_text_lies_inside_the_figure_and_tick_labels_do_not_overlap(factory: Factory) -> None:
     for ranks in [
         (16, 64),

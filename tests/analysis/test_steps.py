@@ -16,6 +16,7 @@ from analysis.figures.panel import compose
 from analysis.spec import FigureSpec, spec_of
 
 from .conftest import Factory
+from .drawn import LONG, assert_names_have_room, legend_texts
 
 #: A model and its disk: two phases of an exchange are one step.
 PHASES = ("model work", "model halo x-sweep", "model halo y-sweep", "disk write")
@@ -108,4 +109,18 @@ def test_numbers_of_many_bars_do_not_overlap() -> None:
     boxes = sorted((text.get_window_extent() for text in axes.texts), key=lambda box: box.x0)
     assert len(boxes) == 56
     assert all(before.x1 <= after.x0 + 0.5 for before, after in pairwise(boxes))
+    plt.close(figure)
+
+
+@pytest.mark.parametrize("more", [(), ("some", "more", "series", "still")])
+def test_long_names_take_several_lines_in_the_panels_or_below_them(factory: Factory, more: tuple[str, ...]) -> None:
+    names = [*LONG, *more]
+    dataset = forecast(factory, (64, 256), role=None)
+    many = xr.concat([dataset] * 4, "series").isel(series=range(len(names)))
+    dataset = many.assign_coords(series=names).assign_attrs(dataset.attrs)
+    figure = compose(steps.panels(dataset, spec_of(dataset)), "page", 2)
+    curves, bars = figure.axes
+    assert [text.replace("\n", " ") for text in legend_texts(curves)] == names
+    assert f"1: {LONG[0]}" in [text.replace("\n", " ") for text in legend_texts(bars)]
+    assert_names_have_room(figure)
     plt.close(figure)

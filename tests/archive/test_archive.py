@@ -268,12 +268,32 @@ def test_a_bundle_names_whom_the_study_names_and_what_it_cites(campaign: Path, t
     assert [crate[author["@id"]]["name"] for author in crate["./"]["author"]] == ["Ada Lovelace", "Our centre"]
     assert "CITATION.cff" in crate
 
+    (campaign / "CITATION.cff").write_text(
+        "cff-version: 1.2.0\ntitle: Our winds\nlicense: [CC-BY-4.0, MIT]\nauthors:\n"
+        "- {given-names: Jan, name-particle: van der, family-names: Meer, name-suffix: Jr., affiliation: Our centre,\n"
+        "   orcid: https://orcid.org/0000-0002-1825-0097}\n"
+        "- {name: Our centre, website: https://example.org}\n- {alias: windy}\n"
+    )
+    crate = described()
+    assert [crate[licence["@id"]]["name"] for licence in crate["./"]["license"]] == ["CC-BY-4.0", "MIT"]
+    authors = [crate[author["@id"]] for author in crate["./"]["author"]]
+    assert [(author["@type"], author["name"]) for author in authors] == [
+        ("Person", "Jan van der Meer Jr."),
+        ("Organization", "Our centre"),
+        ("Person", "windy"),
+    ]
+    assert authors[0]["@id"] == "https://orcid.org/0000-0002-1825-0097"
+
 
 @pytest.mark.parametrize(
     ("text", "line"),
     [
         ("license: MIT\n", "title: found nothing; allowed: a title"),
-        ("title: A\nlicense: [MIT]\n", "license: found ['MIT']; allowed: an identifier of SPDX, such as CC-BY-4.0"),
+        (
+            "title: A\nlicense: [3]\n",
+            "license: found [3]; allowed: an identifier of SPDX, such as CC-BY-4.0, or a list",
+        ),
+        ("title: A\nlicense: 3\n", "license: found 3; allowed: an identifier of SPDX, such as CC-BY-4.0, or a list"),
         ("title: A\nauthors: Ada\n", "authors: found 'Ada'; allowed: a list of people"),
         ("title: A\nauthors: [{orcid: x}]\n", "authors[0]: found {orcid: 'x'}; allowed: family-names and given"),
     ],

@@ -121,6 +121,12 @@ def test_errors_are_the_package_s_own() -> None:
         _ = tramontane.Nothing
 
 
+def test_notebooks_complete_what_is_not_imported_yet() -> None:
+    code = "import tramontane; print(*dir(tramontane))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"simulate", "Result", "InputError", "PointError", "TooLargeError"} <= set(done.stdout.split())
+
+
 def test_importing_the_package_imports_nothing_else() -> None:
     code = "import sys, tramontane; print([name for name in sys.modules if name.startswith('tramontane.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -104,6 +104,14 @@ def write(folder: Path, text: str, name: str = "point.yaml") -> str:
     return name
 
 
+@pytest.mark.parametrize("words", [(), ("graph",), ("pattern",)])
+def test_a_group_without_a_command_tells_its_help(tramontane: Callable[..., Answer], words: tuple[str, ...]) -> None:
+    answer = tramontane(*words)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.strip() == tramontane(*words, "--help").out.strip()
+    assert "\n\nCommands:\n" in answer.err
+
+
 def test_help_loads_nothing_that_it_does_not_need() -> None:
     """That is what makes it quick: the rest takes some tenths of a second to import."""
     script = "import sys; from tramontane import cli; sys.argv[1:] = ['--help']\ntry: cli.main()\n"
@@ -617,6 +625,17 @@ def claimed(here: Path) -> Path:
     return here
 
 
+@pytest.mark.parametrize("words", [("claims",), ("list",), ("--help",)])
+def test_a_reader_may_close_what_it_reads(claimed: Path, words: tuple[str, ...]) -> None:
+    """As `tramontane claims | head` does."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "tramontane", *words]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, cwd=claimed, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_claims_are_an_array_before_any_campaign(claimed: Path, tramontane: Callable[..., Answer]) -> None:
     answer = tramontane("claims", "--json")
     assert answer.status == 0, answer.err
@@ -691,6 +710,20 @@ def test_what_a_file_system_refuses_is_one_line(
         monkeypatch.setattr("tramontane.campaign.driver.only_one", refuse)
         answer = tramontane(command, "--scale", "smoke")
         assert answer == (1, "", f"results/smoke: {os.strerror(code)}\n")
+
+
+def test_files_of_a_study_folder_name_schemas_that_are_there(
+    tramontane: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert tramontane("init", "study").status == 0
+    named = {
+        path.parent / found[1]
+        for path in Path("study").rglob("*.yaml")
+        if (found := re.match(r"# yaml-language-server: \$schema=(\S+)", path.read_text(encoding="utf-8")))
+    }
+    assert {path.name for path in named} >= {f"{name}.schema.json" for name in ("experiment", "machine", "system")}
+    assert [path for path in named if not path.is_file()] == []
 
 
 def test_a_full_disk_leaves_no_part_of_a_study_folder(

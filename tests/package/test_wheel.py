@@ -88,6 +88,7 @@ def test_campaigns_run_in_a_study_folder(tramontane: Tramontane, tmp_path: Path)
     assert "made by: tramontane init DIR" in tramontane("reproduce", "--scale", "smoke", status=2).stderr
     tramontane("init", "study")
     tramontane("validate", folder="study")
+    assert (tmp_path / "study" / "workflow" / "schemas" / "experiment.schema.json").is_file()
     small = ("reproduce", "--scale", "smoke", "--experiments", "my-question", "--where", "ranks == 16")
     done = tramontane(*small, folder="study", status=0)
     report = tmp_path / "study" / done.stdout.strip()

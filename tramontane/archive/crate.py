@@ -9,7 +9,7 @@ from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
 from tramontane import __version__
-from tramontane.archive.citation import citation
+from tramontane.archive.citation import Author, citation
 from tramontane.results.store import POINTS
 from tramontane.study.reading.project import REFERENCES
 from tramontane.study.reading.reading import cached_yaml
@@ -51,7 +51,7 @@ def crate_metadata(
     versions : mapping
         Content of ``versions.json``.
     cited : collection of str
-        Publications that the experiments name, by their keys in ``configs/references.yaml``.
+        Publications that the experiments and statements name, by their keys in ``configs/references.yaml``.
     """
     crate = ROCrate()
     own = citation(root)
@@ -60,15 +60,11 @@ def crate_metadata(
         "Communication times of atmospheric models on simulated networks: records of all points, datasets, figures, "
         "report, what became of the papers' statements, and the configuration that made them."
     )
-    if own and own.licence:
-        licence = {"@type": "CreativeWork", "name": own.licence}
-        crate.license = crate.add(ContextEntity(crate, f"https://spdx.org/licenses/{own.licence}", licence))
+    if own and own.licences:
+        licences = [_licence(crate, name) for name in own.licences]
+        crate.license = licences if len(licences) > 1 else licences[0]
     if own and own.authors:
-        authors = [
-            ContextEntity(crate, f"#author-{n}", {"@type": "Person", "name": name})
-            for n, name in enumerate(own.authors, 1)
-        ]
-        crate.root_dataset["author"] = [crate.add(author) for author in authors]
+        crate.root_dataset["author"] = [_author(crate, n, author) for n, author in enumerate(own.authors, 1)]
     crate.keywords = ["communication", "network simulation", "numerical weather prediction"]
     crate.root_dataset["datePublished"] = versions["created"]
     records = PurePosixPath(POINTS.as_posix())
@@ -99,6 +95,16 @@ def crate_metadata(
     crate.root_dataset["citation"] = [_publication(crate, known[key]) for key in cited]
     crate.metadata["dateModified"] = versions["created"]
     return json.dumps(crate.metadata.generate(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def _licence(crate: ROCrate, name: str) -> Any:
+    properties = {"@type": "CreativeWork", "name": name}
+    return crate.add(ContextEntity(crate, f"https://spdx.org/licenses/{name}", properties))
+
+
+def _author(crate: ROCrate, number: int, author: Author) -> Any:
+    properties = {"@type": "Person" if author.person else "Organization", "name": author.name}
+    return crate.add(ContextEntity(crate, author.orcid or f"#author-{number}", properties))
 
 
 def _publication(crate: ROCrate, entry: Mapping[str, Any]) -> Any:

@@ -14,8 +14,12 @@ from tramontane.study.experiments.template import new_experiment
 from tramontane.study.reading.project import EXPERIMENTS, GRIDS, LIBRARIES, MACHINES, REFERENCES, SYSTEMS
 from tramontane.support.layout import SHARE
 
-#: What is copied: studies keep the machines and grids they were made with, and sites edit the profiles.
-COPIED = (MACHINES, SYSTEMS, GRIDS, REFERENCES, LIBRARIES, JUDGEMENT, Path("workflow/profiles"))
+#: What is copied: studies keep the machines and grids they were made with, sites edit the profiles, and editors look
+#: for schemas where the first lines of files say.
+COPIED = (
+    *(MACHINES, SYSTEMS, GRIDS, REFERENCES, LIBRARIES, JUDGEMENT),
+    *(Path("workflow/profiles"), Path("workflow/schemas")),
+)
 
 #: The first experiment, which runs at once.
 FIRST = "my-question"
@@ -59,6 +63,7 @@ file, or start another one with `tramontane new-experiment NAME`.
 | `{JUDGEMENT}` | how verdicts are reached on statements of yours, in other files there |
 | `{SYSTEMS}/` | real machines, for `substrate: mpi` |
 | `workflow/profiles/` | how campaigns run: on this machine, or through Slurm (`--profile slurm`) |
+| `workflow/schemas/` | what an editor completes and marks keys by |
 | `Snakefile` | the rules; they come with the package |
 
 A file `CITATION.cff` beside this one says whose results these are: `tramontane archive` takes title, authors and

@@ -13,9 +13,16 @@ _STYLES = {REPRODUCED: "green", NOT_REPRODUCED: "red", NOT_EVALUATED: "yellow", 
 _WIDTH = 120
 
 
+class _Console(Console):
+    """A console that leaves a pipe that nobody reads any more to the command line, as `print` does."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # noqa: PLE0704 - what rich handles where it calls this
+
+
 def print_table(verdicts: Sequence[Verdict]) -> None:
     """Print a row for each statement, and how many got which verdict."""
-    console = Console(highlight=False, markup=False)
+    console = _Console(highlight=False, markup=False)
     if not console.is_terminal:
         console.width = _WIDTH
     table = Table(show_lines=True, expand=True)

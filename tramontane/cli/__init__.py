@@ -7,6 +7,7 @@ room whose work it is, and print; they import what they need when they run, so t
 import errno
 import gc
 import os
+import select
 import sys
 from typing import Annotated
 
@@ -47,6 +48,9 @@ from tramontane.support.files import UnwritableError
 
 #: What a file system may refuse to anybody; whatever else goes wrong with a file is a defect, and shows where.
 _NOT_OURS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.EFBIG)
+
+#: The descriptor of standard output, whatever stands in its place in Python.
+_STDOUT = 1
 
 #: Exit status of a command that SIGINT has ended.
 _INTERRUPTED = 130
@@ -105,8 +109,11 @@ def main() -> None:
         status = _INTERRUPTED
     except typer.TyperException as error:
         fail(_usage(error), MISTAKE)
-    except BrokenPipeError:  # `tramontane list | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit as end:
+        # `tramontane list | head`: where typer meets the error of a pipe, it ends with 1.
+        if not isinstance(end.__context__, BrokenPipeError) or not _unread():
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
         sys.exit(0)
     except OSError as error:
         if error.errno not in _NOT_OURS and not isinstance(error, UnwritableError):
@@ -117,10 +124,19 @@ def main() -> None:
     sys.exit(status if isinstance(status, int) else 0)
 
 
+def _unread() -> bool:
+    """Whether standard output is a pipe that nobody reads any more."""
+    asked = select.poll()
+    asked.register(_STDOUT, select.POLLOUT)
+    return any(event & select.POLLERR for _, event in asked.poll(0))
+
+
 def _usage(error: Exception) -> str:
-    """Return a mistake in the use of the command line as one line."""
+    """Return a mistake in the use of the command line as one line; of who only names a group of commands, its help."""
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     context = getattr(error, "ctx", None)
+    if context is not None and message == context.get_help():
+        return message
     command = context.command_path if context is not None else "tramontane"
     return " ".join(f"{command}: {message} (see {command} --help)".split())
 
