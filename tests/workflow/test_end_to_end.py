@@ -1,5 +1,6 @@
 """A tiny campaign on the real simulator through the real workflow: run, run again, change, kill, go on, fail."""
 
+import functools
 import json
 import os
 import re
@@ -224,7 +225,13 @@ def test_a_step_that_fails_is_named_with_its_log(project: Path) -> None:
 def test_a_figure_that_can_not_be_drawn_stops_no_other(project: Path, other: Path) -> None:
     file = project / "configs" / "experiments" / "tiny.yaml"
     text = file.read_text()
-    file.write_text(text.replace("rec-2", "'$x_{$'"))  # a name that is no formula
+    changes = {  # names that are no formulas, but one when they stand beside each other
+        "rec-2": "'2 $'",
+        "  ranks: $processes": "  ranks: $processes\n  luck: ['x_{$', other]",
+        "variants:": "variants:\n  luck: {'x_{$': {seed: 1}, other: {seed: 2}}",
+        "lines: series": "lines: [series, luck]",
+    }
+    file.write_text(functools.reduce(lambda made, old: made.replace(old, changes[old]), changes, text))
     for _ in range(2):  # also where nothing is to be done
         status, out, err = reproduce(project)
         assert (status, out) == (3, "results/smoke/report.html\n"), err
