@@ -143,7 +143,8 @@ def _study(name: str, data: Mapping[str, Any], root: Path, scale: str, page: Pat
         origin = Origin(commits, data["published"], published_studies.command(name, scale))
     pictures = []
     pairs = sorted(each.stem for each in folder.glob(f"{_NEAREST}-*.svg"))
-    captions = CAPTIONS if any(own["share"] is not None for own in data["claims"]) else CAPTIONS | {"shares": SCREENED}
+    screening = any(own["evaluated"] and own["share"] is None for own in data["claims"])
+    captions = CAPTIONS | {"shares": SCREENED} if screening else CAPTIONS
     for picture, caption in [*captions.items(), *((pair, _PAIRS) for pair in pairs)]:
         drawn = folder / f"{picture}.svg"
         if drawn.exists():

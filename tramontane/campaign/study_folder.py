@@ -17,8 +17,14 @@ from tramontane.support.layout import SHARE
 #: What is copied: studies keep the machines and grids they were made with, sites edit the profiles, and editors look
 #: for schemas where the first lines of files say.
 COPIED = (
-    *(MACHINES, SYSTEMS, GRIDS, REFERENCES, LIBRARIES, JUDGEMENT),
-    *(Path("workflow/profiles"), Path("workflow/schemas")),
+    MACHINES,
+    SYSTEMS,
+    GRIDS,
+    REFERENCES,
+    LIBRARIES,
+    JUDGEMENT,
+    Path("workflow/profiles"),
+    Path("workflow/schemas"),
 )
 
 #: The first experiment, which runs at once.
