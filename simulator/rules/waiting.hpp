@@ -193,8 +193,11 @@ private:
         return (std::uint64_t{1} << Diary::counted) + (static_cast<std::uint64_t>(cause) << Diary::bits * n);
     }
     [[nodiscard]] TRAMONTANE_RULE Ticks& until(Diary& diary, Index item, std::size_t i) {
-        Ticks* const lines[] = {diary.until, own().rest(item).until - Diary::here};
-        return lines[i >= Diary::here][i];
+        // Without a branch, and in integers: where the rest would begin if it had the first ones too is outside of it.
+        const std::uintptr_t lines[] = {
+            reinterpret_cast<std::uintptr_t>(diary.until),
+            reinterpret_cast<std::uintptr_t>(own().rest(item).until) - Diary::here * sizeof(Ticks)};
+        return *reinterpret_cast<Ticks*>(lines[i >= Diary::here] + i * sizeof(Ticks));
     }
     [[nodiscard]] TRAMONTANE_RULE Ticks last(Diary& diary, Index item) { return until(diary, item, diary.count() - 1); }
 };
