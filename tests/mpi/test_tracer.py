@@ -44,8 +44,8 @@ def traced(mpi: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any
     return run
 
 
-def compiled(library: Library, source: Path, where: Path) -> str:
-    """Return a program of C or Fortran, compiled with the library."""
+def compiled(library: Library, source: Path, where: Path, *more: str) -> str:
+    """Return a program of C or Fortran, compiled with the library and more words."""
     wrapper = library.compiler
     if source.suffix == ".f90":
         wrapper = wrapper.replace("mpicxx", "mpifort")
@@ -53,7 +53,7 @@ def compiled(library: Library, source: Path, where: Path) -> str:
             pytest.skip("gfortran not found; installed by: apt-get install gfortran")
     language = ["-x", "c"] if source.suffix == ".c" else []
     program = where / source.stem
-    words = [wrapper, *language, "-w", "-O1", "-pthread", str(source), "-o", str(program)]
+    words = [wrapper, *language, "-w", "-O1", "-pthread", *more, str(source), "-o", str(program)]
     subprocess.run(words, check=True, cwd=where)
     return str(program)
 
@@ -97,6 +97,18 @@ def as_goal(of: Point, file: Path) -> Path:
 def world(found: Messages) -> Messages:
     """Return those of MPI_COMM_WORLD."""
     return Counter({message: count for message, count in found.items() if message[2] < OTHERS})
+
+
+def test_a_program_that_loads_mpi_later(
+    mpi: Program, traced: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Python with mpi4py does: the library is none of those that the program is linked with."""
+    monkeypatch.delenv("LD_PRELOAD", raising=False)  # what else these tests load first looks among those
+    library = compiled(mpi.library, HERE / "late.c", tmp_path, "-shared", "-fPIC")
+    folder = traced(3, sys.executable, "-c", f"import ctypes; ctypes.CDLL('{library}').run()")
+    found = messages(point(folder, 3))
+    assert world(found) == Counter({(rank, (rank + 1) % 3, 5, 4): 1 for rank in range(3)})
+    assert sorted((a, b) for a, b, tag, _ in found if tag >= OTHERS) == [(0, 1), (1, 0)]
 
 
 def test_each_form_of_call_in_c(mpi: Program, traced: Any, tmp_path: Path) -> None:
