@@ -25,6 +25,9 @@ _WAITS = _TESTS | _PROBES | {"mpi_wait", "mpi_waitall", "mpi_waitany", "mpi_wait
 _TAKES = frozenset({"mpi_waitany", "mpi_waitsome"})
 """These wait for whatever ends first."""
 _MOST_WORK = 10**15  # [ps], of an operation
+_MOST_TIME = (
+    1000 * _MOST_WORK
+)  # of a rank outside of calls: more than a simulation may last, by the speed of processors
 FIRST_TAG = 1 << 30
 """Tags of communicators other than that of all ranks, and of collectives, by communicator and tag."""
 
@@ -60,7 +63,14 @@ class Tags:
             self._world = communicator
         if communicator is not None and communicator == self._world and isinstance(tag, int) and tag < FIRST_TAG:
             return tag
-        return FIRST_TAG + self._known.setdefault((communicator, tag), len(self._known))
+        return self._number(communicator, tag)
+
+    def of_answers(self, number: int) -> int:
+        """Return the number for answers to messages that have one."""
+        return self._number("answers", number)
+
+    def _number(self, *what: Any) -> int:
+        return FIRST_TAG + self._known.setdefault(what, len(self._known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +138,19 @@ class Caller:
         self._polled = False
         self._takes = False
         self._between = 0
+        self._passed = 0
 
     def begin(self, name: str, since: int) -> None:
-        """Begin a call, so long after the end of the last one [ps]; what passes between polls in vain is no work."""
+        """Begin a call, so long after the end of the last one [ps]; what passes between polls in vain is no work.
+
+        Raises
+        ------
+        Mistake
+            If it is more than any program takes, as where the clock of a trace is broken.
+        """
+        self._passed += since
+        if self._passed > _MOST_TIME:
+            raise Mistake(f"{self._passed / 10**12:.4g} s outside of calls", f"up to {_MOST_TIME // 10**12} s")
         if self._takes and plain(name) in _TAKES:
             self._between += since
             return

@@ -34,6 +34,8 @@ class Operation:
         Bytes, or work [ps], or the number of a collective that stays one.
     collective : Expansion, optional
         What is done in its place.
+    answer : Operation, optional
+        Of a synchronous send: the receive of an empty message, with which it ends, too.
     """
 
     kind: str
@@ -43,6 +45,7 @@ class Operation:
     tag: int = 0
     amount: int = 0
     collective: "Expansion | None" = None
+    answer: "Operation | None" = None
 
 
 Gate = list[tuple[Operation, bool]]

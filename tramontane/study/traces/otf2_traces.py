@@ -2,7 +2,8 @@
 
 import functools
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from tramontane.support.otf2 import PER_SECOND, archive, library, quietly
 
 _NONE = (1 << 32) - 1
 """In the place of a root: there is none."""
+_MOST = (1 << 63) - 1
+"""Bytes that the extension can be told of; it refuses fewer."""
+_SYNCHRONOUS = frozenset({"mpi_ssend", "mpi_issend"})
 
 
 class _Reader(Caller):
@@ -52,6 +56,7 @@ class _Reader(Caller):
         super().__init__(alike=alike)
         self._otf2, self.tags, self._members, self._picoseconds = otf2, tags, members, picoseconds
         self._depth = 0
+        self._call = ""
         self._since: int | None = None
 
     def event(self, event: Any) -> None:
@@ -78,6 +83,8 @@ class _Reader(Caller):
                 self._end(name, time)
 
     def _region(self, enters: bool, region: Any, time: int) -> None:
+        if region is None:
+            raise Mistake("a region without a definition", "those that the archive defines")
         if not (region.paradigm == self._otf2.Paradigm.MPI or region.name.lower().startswith(("mpi_", "pmpi_"))):
             if self._depth == 0:
                 self.works()
@@ -93,6 +100,7 @@ class _Reader(Caller):
 
     def _begin(self, name: str, time: int) -> None:
         assert self._since is not None
+        self._call = plain(name)
         self.begin(name, 0 if plain(name) in INITS else max(time - self._since, 0))
 
     def _end(self, name: str, time: int) -> None:
@@ -104,16 +112,29 @@ class _Reader(Caller):
         if other >= len(members):
             raise Mistake(f"rank {other} of a communicator", f"0 to {len(members) - 1}")
         tag = self.tags.of(members, event.communicator, event.msg_tag)
-        return {"peer": members[other], "tag": tag, "amount": event.msg_length}
+        return {"peer": members[other], "tag": tag, "amount": min(event.msg_length, _MOST)}
 
     def _mpi_send(self, event: Any) -> None:
         self.message("send", **self._message(event.receiver, event))
+        self._answer(self.ended[-1])
+        self._end_answer(self.ended[-1])
 
     def _mpi_isend(self, event: Any) -> None:
-        self.open(event.request_id, "send", **self._message(event.receiver, event))
+        self._answer(self.open(event.request_id, "send", **self._message(event.receiver, event)))
 
     def _mpi_isend_complete(self, event: Any) -> None:
         self.ended.append(self.close(event.request_id, "send"))
+        self._end_answer(self.ended[-1])
+
+    def _answer(self, sent: Operation) -> None:
+        """Let a synchronous send have the receive that it ends with."""
+        if self._call in _SYNCHRONOUS:
+            tag = self.tags.of_answers(sent.tag)
+            sent.answer = self.rank.add("work", self.position, peer=sent.peer, tag=tag)  # until it is received
+
+    def _end_answer(self, sent: Operation) -> None:
+        if sent.answer is not None:
+            self.ended.append(sent.answer)
 
     def _mpi_recv(self, event: Any) -> None:
         self.message("receive", **self._message(event.sender, event))
@@ -145,7 +166,9 @@ class _Reader(Caller):
 
     def _collective(self, own: Operation, event: Any) -> None:
         self.ended.append(own)
-        name = _names(self._otf2.CollectiveOp)[event.collective_op.value]
+        name = _names(self._otf2.CollectiveOp).get(event.collective_op.value, "")
+        if not name:
+            raise Mistake(f"collective {event.collective_op.value}", "those that OTF2 has")
         root = (0 if event.root == _NONE else event.root) if name in ROOTED else None
         members, said = self._members(event.communicator), (event.size_sent, event.size_received)
         self.meetings.append(Meeting(own, event.communicator, members, name, root, said))
@@ -231,7 +254,30 @@ def _met(path: Path, algorithms: Algorithms, check: Callable[[Exchange, int], No
         return exchange
 
     meet(readers, "event", readers[0].tags, say, algorithms)
+    _answer(readers)
     return readers
+
+
+def _answer(readers: "Sequence[_Reader]") -> None:
+    """Let receivers answer synchronous sends, each when its receive has ended, whatever the rank calls then."""
+    sends: dict[tuple[int, int, int], list[Operation]] = {}
+    for number, reader in enumerate(readers):
+        for each in reader.rank.operations:
+            if each.kind == "send":
+                sends.setdefault((number, each.peer, each.tag), []).append(each)
+    for number, reader in enumerate(readers):
+        places: Counter[tuple[int, int, int]] = Counter()
+        for each in list(reader.rank.operations):
+            line = each.peer, number, each.tag
+            if each.kind != "receive" or places[line] >= len(sends.get(line, ())):
+                continue
+            answer = sends[line][places[line]].answer
+            places[line] += 1
+            if answer is not None:
+                answer.kind = "receive"
+                reader.rank.operations.append(
+                    Operation("send", each.position, [(each, False)], peer=each.peer, tag=answer.tag)
+                )
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
@@ -253,6 +299,8 @@ def _follow(otf2: Any, trace: Any, path: Path, *, alike: bool) -> list[_Reader]:
 
     def members(rank: int, communicator: Any) -> tuple[int, ...]:
         if communicator not in known:
+            if communicator is None:
+                raise Mistake("a communicator without a definition", "those that the archive defines")
             if not hasattr(communicator, "group"):
                 raise Mistake("a communicator between two groups", "communicators within one")
             known[communicator] = tuple(numbers[each] for each in communicator.group.members)
