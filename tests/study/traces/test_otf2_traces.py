@@ -435,6 +435,28 @@ def test_what_is_not_defined_is_one_line(tmp_path: Path, told: bytes, event: int
         traces.pack(file)
 
 
+def test_ranks_that_can_not_be_are_one_line(tmp_path: Path) -> None:
+    def refusal(where: str, *members: int) -> str:
+        (tmp_path / where).mkdir()
+        program = Program(tmp_path / where / "x", 2)
+        new = program.trace.definitions
+        regions = new.group("work", group_type=otf2.GroupType.REGIONS, members=(new.region("work"),))
+        group = program.communicator(*members) if members else new.comm("regions", group=regions)
+        for rank in range(2):
+            sums = ("mpi_collective_end", otf2.CollectiveOp.ALLREDUCE, group, (1 << 32) - 1, 80, 80)
+            program.call(rank, "MPI_Allreduce", sums)
+        with pytest.raises(InputError) as told:
+            traces.pack(Path(program.workload()["file"]))
+        return str(told.value).partition("traces.otf2: ")[2]
+
+    assert refusal("a", 1) == (
+        "rank 0, event 2: found a communicator that the rank is not in; allowed: those that it is in"
+    )
+    assert refusal("b") == (
+        "rank 0, event 2: found a communicator of more than ranks of MPI; allowed: those of ranks of MPI"
+    )
+
+
 def test_a_size_that_can_not_be_is_one_line(tmp_path: Path) -> None:
     program = Program(tmp_path / "x", 2)
     program.call(0, "MPI_Send", ("mpi_send", 1, program.world, 5, (1 << 64) - 1))

@@ -291,10 +291,11 @@ def _follow(otf2: Any, trace: Any, path: Path, *, alike: bool) -> list[_Reader]:
         for group in groups
         if group.group_type == otf2.GroupType.COMM_LOCATIONS and group.paradigm == otf2.Paradigm.MPI
     ]
-    if not everybody:
+    if not everybody or not everybody[0].members:
         raise InputError(path, "", None, "a trace of an MPI program", problem="found no ranks of MPI")
-    numbers = {location: number for number, location in enumerate(everybody[0].members)}
-    known: dict[Any, tuple[int, ...]] = {}
+    ranks = range(len(everybody[0].members))
+    numbers = dict(zip(everybody[0].members, ranks, strict=True))
+    known: dict[Any, tuple[tuple[int, ...], frozenset[int]]] = {}
     resolution: int = trace.timer_resolution
 
     def members(rank: int, communicator: Any) -> tuple[int, ...]:
@@ -303,20 +304,22 @@ def _follow(otf2: Any, trace: Any, path: Path, *, alike: bool) -> list[_Reader]:
                 raise Mistake("a communicator without a definition", "those that the archive defines")
             if not hasattr(communicator, "group"):
                 raise Mistake("a communicator between two groups", "communicators within one")
-            known[communicator] = tuple(numbers[each] for each in communicator.group.members)
+            if not numbers.keys() >= set(communicator.group.members):
+                raise Mistake("a communicator of more than ranks of MPI", "those of ranks of MPI")
+            places = [numbers[each] for each in communicator.group.members]
+            known[communicator] = tuple(places), frozenset(places)
         if communicator.group.group_type == otf2.GroupType.COMM_SELF:
             return (rank,)
-        if not known[communicator]:
-            raise Mistake("a communicator without ranks", "those that the rank is in")
-        return known[communicator]
+        found, those = known[communicator]
+        if rank not in those:
+            raise Mistake("a communicator that the rank is not in", "those that it is in")
+        return found
 
     def picoseconds(ticks: int) -> int:
         return ticks * PER_SECOND // resolution
 
-    tags = Tags(len(numbers))
-    readers = [
-        _Reader(otf2, tags, functools.partial(members, rank), picoseconds, alike=alike) for rank in numbers.values()
-    ]
+    tags = Tags(len(ranks))
+    readers = [_Reader(otf2, tags, functools.partial(members, rank), picoseconds, alike=alike) for rank in ranks]
     events = iter(trace.events)
     while True:
         try:
