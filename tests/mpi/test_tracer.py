@@ -687,6 +687,10 @@ def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: s
             "rank 0, call 2: found b\\xff! at rank 0 and barrier at rank 1; allowed: one call, and one root",
         ),
         ({"r0": bytes([3, 0, 0])}, "found more after its end"),
+        (
+            {"r0": bytes([4, *[255] * 8, 127, 0])},
+            "rank 0, call 2: found 9223372036854775807 ns more; allowed: up to 1000000000000000 ns in all",
+        ),
     ],
 )
 def test_mistakes_are_one_line(tmp_path: Path, records: dict[str, bytes], line: str) -> None:
