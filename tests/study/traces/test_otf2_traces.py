@@ -435,6 +435,19 @@ def test_what_is_not_defined_is_one_line(tmp_path: Path, told: bytes, event: int
         traces.pack(file)
 
 
+def test_a_part_that_is_missing_is_one_line(tmp_path: Path) -> None:
+    program = Program(tmp_path / "x", 2)
+    for rank in range(2):
+        program.call(rank, "MPI_Init")
+    file = Path(program.workload()["file"])
+    for part in (file.parent / "traces" / "1.evt", file.with_suffix(".def")):
+        part.unlink()
+        with pytest.raises(
+            InputError, match=r"allowed: an OTF2 archive that is whole, with traces.def, and with events of each loc"
+        ):
+            traces.pack(file)
+
+
 def test_ranks_that_can_not_be_are_one_line(tmp_path: Path) -> None:
     def refusal(where: str, *members: int) -> str:
         (tmp_path / where).mkdir()

@@ -18,7 +18,7 @@ from tramontane.study.collectives.collective_calls import (
 )
 from tramontane.study.traces.calls import INITS, Caller, Meeting, Mistake, Tags, meet, plain
 from tramontane.study.traces.operations import Operation, pack
-from tramontane.support.otf2 import PER_SECOND, archive, library, quietly
+from tramontane.support.otf2 import PER_SECOND, archive, library, parts_of, quietly
 
 _NONE = (1 << 32) - 1
 """In the place of a root: there is none."""
@@ -281,7 +281,11 @@ def _answer(readers: "Sequence[_Reader]") -> None:
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
-    return InputError(path, "", None, "an OTF2 archive that is whole", problem=f"can't be read: {error}")
+    events, definitions, _ = parts_of(path)
+    allowed = (
+        f"an OTF2 archive that is whole, with {definitions.name}, and with events of each location in {events.name}"
+    )
+    return InputError(path, "", None, allowed, problem=f"can't be read: {error}")
 
 
 def _follow(otf2: Any, trace: Any, path: Path, *, alike: bool) -> list[_Reader]:
