@@ -333,6 +333,75 @@ def test_what_the_tool_does_is_no_work(tmp_path: Path) -> None:
     assert result(program.workload(), 1)["time_s"] == pytest.approx(3e-6, rel=1e-12)
 
 
+def test_messages_that_are_probed_are_received_later(tmp_path: Path) -> None:
+    """They have their places among others of the same line from the probe on: the same as a GOAL text by hand."""
+    none = (1 << 64) - 1
+    program = Program(tmp_path / "x", 2)
+    world = program.world
+    for rank in range(2):
+        program.call(rank, "MPI_Init")
+    for size in (80, 160, 240, 320):
+        program.call(0, "MPI_Send", ("mpi_send", 1, world, 7, size))
+    program.call(1, "MPI_Mprobe", ("mpi_probe", 0, world, 7, 31), work=1000)
+    program.call(1, "MPI_Recv", ("mpi_recv", 0, world, 7, 160), work=2000)
+    program.call(1, "MPI_Improbe", ("mpi_probe", 0, world, 7, 32))
+    program.call(1, "MPI_Mrecv", ("mpi_mrecv", 31, 80), work=3000)
+    program.call(1, "MPI_Imrecv", ("mpi_imrecv_request", 32, 5), work=4000)
+    program.call(1, "MPI_Iprobe", work=5000)
+    program.call(1, "MPI_Iprobe", ("mpi_probe", 0, world, 7, none), work=6000)  # no work: it has asked in vain
+    program.call(1, "MPI_Wait", ("mpi_imrecv", 5, 240), work=7000)
+    program.call(1, "MPI_Recv", ("mpi_recv", 0, world, 7, 320))
+    program.call(1, "MPI_Finalize", work=8000)
+    text = """num_ranks 2
+rank 0 {
+a: send 80b to 1 tag 7
+b: send 160b to 1 tag 7
+b requires a
+c: send 240b to 1 tag 7
+c requires b
+d: send 320b to 1 tag 7
+d requires c
+}
+rank 1 {
+t: calc 1000
+a: recv 80b from 0 tag 7
+u: calc 2000
+u requires t
+b: recv 160b from 0 tag 7
+b requires u
+c: recv 240b from 0 tag 7
+v: calc 3000
+v requires b
+a requires v
+w: calc 4000
+w requires a
+c requires w
+x: calc 5000
+x irequires c
+y: calc 7000
+y requires x
+d: recv 320b from 0 tag 7
+d requires y
+d requires c
+z: calc 8000
+z requires d
+}
+"""
+    (tmp_path / "x.goal").write_text(text)
+    ours, theirs = result(program.workload(), 2), result({"kind": "trace", "file": str(tmp_path / "x.goal")}, 2)
+    for key in ("time_s", "messages", "bytes", "steps"):
+        assert ours[key] == theirs[key], key
+    assert (ours["messages"], ours["bytes"]) == (4, 800)
+    assert ours["time_s"] > 30e-6
+
+
+def test_a_message_that_no_probe_has_found_is_one_line(tmp_path: Path) -> None:
+    program = Program(tmp_path / "x", 1)
+    program.call(0, "MPI_Mrecv", ("mpi_mrecv", 31, 80))
+    with pytest.raises(InputError, match=r"rank 0, event 2: found the receive of message 31; allowed: messages that a"):
+        traces.pack(Path(program.workload()["file"]))
+
+
 def test_synchronous_sends_end_with_their_receives(tmp_path: Path) -> None:
     """With an empty message, which waits until the receiver is free: the same as a GOAL text by hand."""
     program = Program(tmp_path / "x", 2)

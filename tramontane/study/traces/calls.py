@@ -121,6 +121,8 @@ class Caller:
         What the trace counts, such as events; of what is told now.
     started, ended : list of Operation
         By the call that is told now.
+    found : bool
+        Whether it is a probe that has found a message.
     requests : dict of int to Operation
         Those that are open.
     meetings : list of Meeting
@@ -133,6 +135,7 @@ class Caller:
         self.position = 0
         self.started: list[Operation] = []
         self.ended: list[Operation] = []
+        self.found = False
         self.requests: dict[int, Operation] = {}
         self.meetings: list[Meeting] = []
         self._polled = False
@@ -157,7 +160,7 @@ class Caller:
         self.end_turns()
         if (since > 0 or self._alike) and not (self._polled and plain(name) in _WAITS):
             self._work(since)
-        self.started, self.ended = [], []
+        self.started, self.ended, self.found = [], [], False
 
     def end(self, name: str) -> None:
         """End the call."""
@@ -166,7 +169,7 @@ class Caller:
             self.rank.call(self.position, self.started, self.ended)
         # A trace may not say what a test has found: without requests that are open it has nothing to wait for.
         vain = plain(name) in (_TESTS | _PROBES if self.requests else _PROBES)
-        self._polled = vain and not self.ended
+        self._polled = vain and not self.ended and not self.found
 
     def end_turns(self) -> None:
         """End calls in turn that each have waited for whatever ends first: no other one follows."""

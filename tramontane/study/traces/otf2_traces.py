@@ -22,6 +22,8 @@ from tramontane.support.otf2 import PER_SECOND, archive, library, parts_of, quie
 
 _NONE = (1 << 32) - 1
 """In the place of a root: there is none."""
+_NO_MESSAGE = (1 << 64) - 1
+"""In the place of a message that a probe has found: it is received as others are."""
 _MOST = (1 << 63) - 1
 """Bytes that the extension can be told of; it refuses fewer."""
 _SYNCHRONOUS = frozenset({"mpi_ssend", "mpi_issend"})
@@ -57,6 +59,7 @@ class _Reader(Caller):
         self._otf2, self.tags, self._members, self._picoseconds = otf2, tags, members, picoseconds
         self._depth = 0
         self._call = ""
+        self._probed: dict[int, Operation] = {}
         self._since: int | None = None
 
     def event(self, event: Any) -> None:
@@ -107,12 +110,16 @@ class _Reader(Caller):
         self.end(name)
         self._since = time
 
-    def _message(self, other: int, event: Any) -> dict[str, Any]:
-        members = self._members(event.communicator)
+    def _line(self, other: int, communicator: Any, tag: int) -> tuple[int, int]:
+        """Return the other rank, and the number of the tag (Mistake)."""
+        members = self._members(communicator)
         if other >= len(members):
             raise Mistake(f"rank {other} of a communicator", f"0 to {len(members) - 1}")
-        tag = self.tags.of(members, event.communicator, event.msg_tag)
-        return {"peer": members[other], "tag": tag, "amount": min(event.msg_length, _MOST)}
+        return members[other], self.tags.of(members, communicator, tag)
+
+    def _message(self, other: int, event: Any) -> dict[str, Any]:
+        peer, tag = self._line(other, event.communicator, event.msg_tag)
+        return {"peer": peer, "tag": tag, "amount": min(event.msg_length, _MOST)}
 
     def _mpi_send(self, event: Any) -> None:
         self.message("send", **self._message(event.receiver, event))
@@ -153,7 +160,32 @@ class _Reader(Caller):
         own = self.close(event.request_id, "message")
         own.kind, own.peer, own.amount = "work", 0, 0
 
-    _mpi_mrecv, _mpi_imrecv_request, _mpi_imrecv = _mpi_recv, _mpi_irecv_request, _mpi_irecv
+    def _mpi_probe(self, event: Any) -> None:
+        self.found = True
+        if event.message_id != _NO_MESSAGE:
+            own = self._probed[event.message_id] = self.rank.add("work", self.position)  # has its place in the order
+            own.peer, own.tag = self._line(event.sender, event.communicator, event.tag)
+
+    def _receive_probed(self, message: int) -> Operation:
+        own = self._probed.pop(message, None)
+        if own is None:
+            raise Mistake(f"the receive of message {message}", "messages that a probe has found")
+        self.rank.start(own)
+        return own
+
+    def _end_probed(self, own: Operation, size: int) -> None:
+        own.kind, own.amount = "receive", min(size, _MOST)
+        self.ended.append(own)
+
+    def _mpi_mrecv(self, event: Any) -> None:
+        self._end_probed(self._receive_probed(event.message_id), event.msg_length)
+
+    def _mpi_imrecv_request(self, event: Any) -> None:
+        own = self.requests[event.request_id] = self._receive_probed(event.message_id)
+        self.started.append(own)
+
+    def _mpi_imrecv(self, event: Any) -> None:
+        self._end_probed(self.close(event.request_id, "receive"), event.msg_length)
 
     def _mpi_collective_end(self, event: Any) -> None:
         self._collective(self.rank.add("collective", self.position, collective=Expansion()), event)
