@@ -504,6 +504,19 @@ def test_what_is_not_defined_is_one_line(tmp_path: Path, told: bytes, event: int
         traces.pack(file)
 
 
+@pytest.mark.parametrize("event", [("mpi_isend_complete", 3), ("non_blocking_collective_request", 3)])
+def test_calls_of_other_threads_are_one_line(tmp_path: Path, event: tuple[Any, ...]) -> None:
+    program = Program(tmp_path / "x", 1)
+    program.ranks.append(program.trace.definitions.location("thread 1", group=program.ranks[0].group))
+    program.clock.append(1000)
+    program.call(0, "MPI_Init")
+    program.call(1, "MPI_X", event)
+    with pytest.raises(
+        InputError, match=r"location 'thread 1': found calls of MPI; allowed: those of one thread a rank"
+    ):
+        traces.pack(Path(program.workload()["file"]))
+
+
 def test_a_part_that_is_missing_is_one_line(tmp_path: Path) -> None:
     program = Program(tmp_path / "x", 2)
     for rank in range(2):

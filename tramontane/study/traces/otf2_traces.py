@@ -365,7 +365,7 @@ def _follow(otf2: Any, trace: Any, path: Path, *, alike: bool) -> list[_Reader]:
         except Exception as error:  # the library has several
             raise _unreadable(path, error) from None
         if location not in numbers:
-            if type(event).__name__.startswith("Mpi"):
+            if type(event).__name__.startswith(("Mpi", "NonBlockingCollective")):
                 where = f"location '{location.name}'"
                 raise InputError(path, where, None, "those of one thread a rank", problem="found calls of MPI")
             continue
