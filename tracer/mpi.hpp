@@ -52,13 +52,27 @@ inline void* mpi_library() {
     return RTLD_NEXT;
 }
 
+#if defined(OPEN_MPI)
+inline constexpr bool is_open_mpi = true;
+inline constexpr const char* kind = "Open MPI";
+#else
+inline constexpr bool is_open_mpi = false;
+inline constexpr const char* kind = "MPICH or its kin";
+#endif
+
 /// What the library itself has by this name; a call of ours would otherwise hide it.
 inline void* library_symbol(const char* name, bool is_variable) {
     static void* const library = mpi_library();
     // A program may have a copy of a variable, which all others use then.
-    void* const found = dlsym(is_variable && library == RTLD_NEXT ? RTLD_DEFAULT : library, name);
+    static void* const variables = library == RTLD_NEXT ? RTLD_DEFAULT : library;
+    static const bool is_other = (dlsym(variables, "ompi_mpi_comm_world") != nullptr) != is_open_mpi;
+    void* const found = dlsym(is_variable ? variables : library, name);
     if (found == nullptr) {
         std::fprintf(stderr, "tramontane-trace: found no %s, allowed: a program that has an MPI library\n", name);
+        std::_Exit(2);
+    }
+    if (is_other) {  // its handles are of other types
+        std::fprintf(stderr, "tramontane-trace: found another MPI library, allowed: %s, as this one was built\n", kind);
         std::_Exit(2);
     }
     return found;

@@ -16,7 +16,7 @@ from tests.mpi.conftest import Program
 from tramontane.errors import InputError
 from tramontane.study import Point
 from tramontane.study.traces import mpi_traces, traces
-from tramontane.substrates.mpi import tracing
+from tramontane.substrates.mpi import libraries, tracing
 from tramontane.substrates.mpi.libraries import Library
 from tramontane.substrates.mpi.program import workload_arguments
 from tramontane.substrates.simulator import Simulator, schedule
@@ -109,6 +109,23 @@ def test_a_program_that_loads_mpi_later(
     found = messages(point(folder, 3))
     assert world(found) == Counter({(rank, (rank + 1) % 3, 5, 4): 1 for rank in range(3)})
     assert sorted((a, b) for a, b, tag, _ in found if tag >= OTHERS) == [(0, 1), (1, 0)]
+
+
+def test_a_program_of_another_library_is_refused(
+    mpi: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Before it is taken for one whose handles are of other types."""
+    other = next((library for library in libraries.found() if library.name != mpi.library.name), None)
+    if other is None:
+        pytest.skip("no second MPI library found; installed by: apt-get install mpich libopenmpi-dev")
+    for name, value in mpi.library.variables.items():
+        monkeypatch.setenv(name, value)
+    program = compiled(mpi.library, HERE / "grid.c", tmp_path)
+    status = tracing.trace([*mpi.library.mpirun, "2", program], tmp_path / "trace", other.name, strip=False)
+    assert status != 0
+    assert not (tmp_path / "trace").exists()
+    kind = "Open MPI" if other.name == "openmpi" else "MPICH or its kin"
+    assert f"tramontane-trace: found another MPI library, allowed: {kind}, as this" in capfd.readouterr().err
 
 
 def test_each_form_of_call_in_c(mpi: Program, traced: Any, tmp_path: Path) -> None:
