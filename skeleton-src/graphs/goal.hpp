@@ -78,7 +78,7 @@ private:
             const std::int64_t line = line_;
             const std::uint32_t told = operation(word);
             if (!labels_.emplace(label, told).second) {
-                refuse_key(builder_.where(line), "label '" + std::string(label) + "' again", "each label once");
+                refuse_key(builder_.where(line), "label '" + readable(label) + "' again", "each label once");
             }
         } else if (word == "requires" || word == "irequires") {
             const std::uint32_t later = labelled(label);
@@ -137,9 +137,7 @@ private:
 
     std::uint32_t labelled(std::string_view label) {
         const auto found = labels_.find(label);
-        if (found == labels_.end()) {
-            refuse_key(builder_.where(line_), "'" + std::string(label) + "'", "a label of this rank, further up");
-        }
+        if (found == labels_.end()) refuse_here(label, "a label of this rank, further up");
         return found->second;
     }
 

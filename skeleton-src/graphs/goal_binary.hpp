@@ -44,7 +44,8 @@ public:
     /// \throws std::invalid_argument with rank, operation, what was found and what is allowed
     [[nodiscard]] Scratch<std::byte> packed() {
         const auto ranks = read<std::uint32_t>(0, "header");
-        require(head + ranks * std::uint64_t{16}, "header");
+        told_ = head + ranks * std::uint64_t{16};
+        require(told_, "header");
         builder_.set_ranks(ranks, bytes_.size(), 0);
         for (std::uint32_t rank = 0; rank < ranks; ++rank) {
             builder_.begin_rank(rank, 0);
@@ -62,6 +63,11 @@ private:
         if (begin > end || end > bytes_.size()) {
             refuse_key(where, "a part up to byte " + std::to_string(end), "a file that is whole");
         }
+        if (begin < told_) {
+            refuse_key(where, "a part from byte " + std::to_string(begin),
+                       std::to_string(told_) + " or more, where what is before it ends");
+        }
+        told_ = end;
         const auto count = read<std::uint32_t>(begin, where), roots = read<std::uint32_t>(begin + 4, where);
         const std::uint64_t first = begin + 8 + std::uint64_t{4} * roots;
         const std::uint64_t list = first + operation_bytes * count;
@@ -70,16 +76,19 @@ private:
                        "a part that is whole, of txt2bin's first format");
         }
         for (std::uint32_t i = 0; i < count; ++i) add(where, i, first + operation_bytes * i);
+        std::vector<std::uint32_t> waits(count, 0);  // for so many others
+        std::uint64_t left = (end - list) / 4;       // in the list, which tells of each once
         for (std::uint32_t i = 0; i < count; ++i) {
             const std::uint64_t at = first + operation_bytes * i;
             for (const bool on_start : {false, true}) {
                 const std::uint64_t pair = at + (on_start ? 31 : 23);
                 const auto number = read<std::uint32_t>(pair, where);
                 const auto from = read<std::uint32_t>(pair + 4, where);
-                if (number > 0 && list + std::uint64_t{4} * (std::uint64_t{from} + number) > end) {
+                if (number > left || (number > 0 && list + std::uint64_t{4} * (std::uint64_t{from} + number) > end)) {
                     refuse_key(builder_.where(i), std::to_string(number) + " operations that wait for it",
                                "a list that is whole");
                 }
+                left -= number;
                 for (std::uint32_t k = 0; k < number; ++k) {
                     const auto later = read<std::uint32_t>(list + std::uint64_t{4} * (std::uint64_t{from} + k), where);
                     if (later >= count) {
@@ -87,7 +96,14 @@ private:
                                    "operations below " + std::to_string(count));
                     }
                     builder_.depend(later, i, on_start);
+                    ++waits[later];
                 }
+            }
+        }
+        for (std::uint32_t i = 0; i < count; ++i) {
+            if (const auto said = read<std::uint32_t>(first + operation_bytes * i, where); said != waits[i]) {
+                refuse_key(builder_.where(i), std::to_string(said) + " operations that it waits for",
+                           std::to_string(waits[i]) + ", as these tell");
             }
         }
     }
@@ -128,6 +144,7 @@ private:
     }
 
     std::span<const std::byte> bytes_;
+    std::uint64_t told_ = 0;  ///< so far, in bytes; parts don't overlap
     GraphBuilder builder_{"operation"};
 };
 

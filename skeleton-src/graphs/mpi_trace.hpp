@@ -162,7 +162,7 @@ public:
                 known.clear();
             } else if (record == end) {
                 extent.rest = numbers.next();
-                extent.time += extent.rest;
+                pass(extent, extent.rest);
                 numbers.next();
                 if (version >= with_checksum) {
                     const std::int64_t sum = checksum(bytes.first(numbers.at()));
@@ -177,8 +177,9 @@ public:
                 extent.whole = true;
             } else {
                 const std::int64_t before = numbers.next(), inside = numbers.next();
-                extent.time += before + inside;
                 ++extent.calls;
+                pass(extent, before);
+                pass(extent, inside);
                 const auto number = static_cast<std::size_t>(record - first_call);
                 if (number >= known.size()) {
                     refuse_key(at(extent.calls), "what number " + std::to_string(record) + " stands for",
@@ -210,10 +211,18 @@ public:
 
 private:
     static constexpr std::size_t version_at = 8, words_at = 20, head = 48, page = 4096;
-    static constexpr std::uint32_t with_checksum = 3;  ///< this version, and later ones
+    static constexpr std::uint32_t with_checksum = 3;                 ///< this version, and later ones
+    static constexpr std::int64_t most_time = 1'000'000'000'000'000;  ///< [ns]: 11 days
     using Did = CallAction::Did;
 
     [[nodiscard]] std::string where() const { return "rank " + std::to_string(rank_); }
+    void pass(TraceExtent& extent, std::int64_t time) const {
+        if (time > most_time - extent.time) {
+            refuse_key(at(extent.calls), std::to_string(time) + " ns more",
+                       "up to " + std::to_string(most_time) + " ns in all");
+        }
+        extent.time += time;
+    }
     static std::int64_t checksum(std::span<const std::byte> bytes) {
         std::uint64_t sum = 0xcbf29ce484222325ULL;
         for (const std::byte byte : bytes) sum = (sum ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3ULL;

@@ -16,7 +16,7 @@ from tests.mpi.conftest import Program
 from tramontane.errors import InputError
 from tramontane.study import Point
 from tramontane.study.traces import mpi_traces, traces
-from tramontane.substrates.mpi import tracing
+from tramontane.substrates.mpi import libraries, tracing
 from tramontane.substrates.mpi.libraries import Library
 from tramontane.substrates.mpi.program import workload_arguments
 from tramontane.substrates.simulator import Simulator, schedule
@@ -44,8 +44,8 @@ def traced(mpi: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any
     return run
 
 
-def compiled(library: Library, source: Path, where: Path) -> str:
-    """Return a program of C or Fortran, compiled with the library."""
+def compiled(library: Library, source: Path, where: Path, *more: str) -> str:
+    """Return a program of C or Fortran, compiled with the library and more words."""
     wrapper = library.compiler
     if source.suffix == ".f90":
         wrapper = wrapper.replace("mpicxx", "mpifort")
@@ -53,7 +53,7 @@ def compiled(library: Library, source: Path, where: Path) -> str:
             pytest.skip("gfortran not found; installed by: apt-get install gfortran")
     language = ["-x", "c"] if source.suffix == ".c" else []
     program = where / source.stem
-    words = [wrapper, *language, "-w", "-O1", "-pthread", str(source), "-o", str(program)]
+    words = [wrapper, *language, "-w", "-O1", "-pthread", *more, str(source), "-o", str(program)]
     subprocess.run(words, check=True, cwd=where)
     return str(program)
 
@@ -97,6 +97,35 @@ def as_goal(of: Point, file: Path) -> Path:
 def world(found: Messages) -> Messages:
     """Return those of MPI_COMM_WORLD."""
     return Counter({message: count for message, count in found.items() if message[2] < OTHERS})
+
+
+def test_a_program_that_loads_mpi_later(
+    mpi: Program, traced: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Python with mpi4py does: the library is none of those that the program is linked with."""
+    monkeypatch.delenv("LD_PRELOAD", raising=False)  # what else these tests load first looks among those
+    library = compiled(mpi.library, HERE / "late.c", tmp_path, "-shared", "-fPIC")
+    folder = traced(3, sys.executable, "-c", f"import ctypes; ctypes.CDLL('{library}').run()")
+    found = messages(point(folder, 3))
+    assert world(found) == Counter({(rank, (rank + 1) % 3, 5, 4): 1 for rank in range(3)})
+    assert sorted((a, b) for a, b, tag, _ in found if tag >= OTHERS) == [(0, 1), (1, 0)]
+
+
+def test_a_program_of_another_library_is_refused(
+    mpi: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Before it is taken for one whose handles are of other types."""
+    other = next((library for library in libraries.found() if library.name != mpi.library.name), None)
+    if other is None:
+        pytest.skip("no second MPI library found; installed by: apt-get install mpich libopenmpi-dev")
+    for name, value in mpi.library.variables.items():
+        monkeypatch.setenv(name, value)
+    program = compiled(mpi.library, HERE / "grid.c", tmp_path)
+    status = tracing.trace([*mpi.library.mpirun, "2", program], tmp_path / "trace", other.name, strip=False)
+    assert status != 0
+    assert not (tmp_path / "trace").exists()
+    kind = "Open MPI" if other.name == "openmpi" else "MPICH or its kin"
+    assert f"tramontane-trace: found another MPI library, allowed: {kind}, as this" in capfd.readouterr().err
 
 
 def test_each_form_of_call_in_c(mpi: Program, traced: Any, tmp_path: Path) -> None:
@@ -675,6 +704,10 @@ def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: s
             "rank 0, call 2: found b\\xff! at rank 0 and barrier at rank 1; allowed: one call, and one root",
         ),
         ({"r0": bytes([3, 0, 0])}, "found more after its end"),
+        (
+            {"r0": bytes([4, *[255] * 8, 127, 0])},
+            "rank 0, call 2: found 9223372036854775807 ns more; allowed: up to 1000000000000000 ns in all",
+        ),
     ],
 )
 def test_mistakes_are_one_line(tmp_path: Path, records: dict[str, bytes], line: str) -> None:

@@ -450,6 +450,31 @@ def test_binary_and_text_are_one_trace(tmp_path: Path) -> None:
             traces.pack(file)
 
 
+@pytest.mark.parametrize(
+    ("at", "number", "said"),
+    [
+        (22, 175, "rank 1: found a part from byte 38; allowed: 175 or more, where what is before it ends"),
+        (58, 1, "rank 0, operation 0: found 1 operations that it waits for; allowed: 0, as these tell"),
+        (97, 2, "rank 0, operation 1: found 2 operations that it waits for; allowed: 1, as these tell"),
+        (81, 0, "rank 0, operation 1: found 1 operations that it waits for; allowed: 0, as these tell"),
+        (159, 1, "rank 0, operation 2: found 1 operations that wait for it; allowed: a list that is whole"),
+    ],
+)
+def test_binary_says_the_same_in_two_places(tmp_path: Path, at: int, number: int, said: str) -> None:
+    """What is left of the list of those that wait is nothing at the third operation."""
+    file = tmp_path / "x.bin"
+    written = bytearray(binary([[(3, 0, 7, 0, [1], [2]), (3, 0, 7, 0, [], []), (3, 0, 7, 0, [], [])], []]))
+    file.write_bytes(written)
+    traces.pack(file)
+    written[at] = number
+    if at == 22:
+        written[30:46] = written[14:30]  # the second rank's part is the first one's
+    file.write_bytes(written)
+    with pytest.raises(InputError) as told:
+        traces.pack(file)
+    assert str(told.value).endswith(said)
+
+
 HEAD = "num_ranks 2\n"
 
 
@@ -476,6 +501,8 @@ HEAD = "num_ranks 2\n"
         ),
         (HEAD + "rank 0 {\na: calc 5\na: calc 6\n}", "rank 0, line 4: found label 'a' again; allowed: each label once"),
         (HEAD + "rank 0 {\na: calc 5\na requires b\n}", "rank 0, line 4: found 'b'; allowed: a label of this rank"),
+        (HEAD + "rank 0 {\na: calc 5\na requires \0\n}", "rank 0, line 4: found '?'; allowed: a label of this rank"),
+        (HEAD + "rank 0 {\na: calc 5\na requires", "rank 0, line 4: found the end; allowed: a label of this rank"),
         (
             HEAD + "rank 0 {\na: calc 5\nb: calc 6\nc: calc 7\na requires b\nb requires a\nc requires b\n}",
             "rank 0, line 4: found a circle of dependencies through this operation and that of line 3; allowed: no",

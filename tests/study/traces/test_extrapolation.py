@@ -1,5 +1,6 @@
 """More ranks than were traced: what is foretold of 144 ranks is what they do, and what can't be foretold is refused."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -308,7 +309,7 @@ def test_messages_that_are_awaited_in_any_order(tmp_path: Path, some: bool) -> N
         (
             TRACED,
             {"kind": "collective", "operation": "barrier", "algorithm": "dissemination"},
-            "allowed: the same neighbours on a grid as in that of 16 ranks; collectives have others where they are",
+            "allowed: the same neighbours on a grid of one or two dimensions in all traces; in GOAL collectives are",
         ),
         ((16, 36), {"kind": "halo", "width": 2, "grid": [96, 96, 4]}, "found 2; allowed: traces of 3 numbers of ranks"),
         (TRACED, {"kind": "halo", "width": 2, "grid": [100, 96, 4]}, "allowed: one size at all such ranks, or one"),
@@ -442,6 +443,49 @@ def test_a_grid_may_be_named(tmp_path: Path) -> None:
     found = tmp_path / "foretold.goal"
     found.write_text("".join(extrapolated(known, 24, grid=(8, 3)).texts()))
     assert without_others(messages(found)) == without_others(messages(wanted))
+
+
+def sums(calls: Calls, place: Grid, grid: Grid) -> None:
+    calls("Allreduce", collective("allreduce", 8))
+
+
+def test_grids_of_two_rows(tmp_path: Path) -> None:
+    """On a line, the rank in the other row would be as far to the right as to the left: one kind of neighbour less."""
+    known = [traced(tmp_path, (2, columns), sums) for columns in (4, 5, 6)]
+    wanted = traced(tmp_path, (2, 9), sums)
+    found = tmp_path / "foretold.goal"
+    found.write_text("".join(extrapolated(known, 18, grid=(2, 9)).texts()))
+    assert messages(found) == messages(wanted)
+
+
+def test_places_that_a_trace_has_not(tmp_path: Path) -> None:
+    known = [traced(tmp_path, grid, sums) for grid in ((2, 4), (3, 4), (4, 5))]
+    with pytest.raises(InputError) as told:
+        extrapolated(known, 30)
+    assert str(told.value).endswith(
+        "trace-8: rank 6 of 30: found none like it on a grid of 2 x 4: in an inner row and the first column; "
+        "allowed: traces with ranks at all places that the wanted grid has"
+    )
+
+
+def test_neighbours_of_no_grid(tmp_path: Path) -> None:
+    """A hypercube has one more of them each time."""
+
+    def cube(ranks: int) -> Path:
+        text = f"num_ranks {ranks}\n"
+        for rank in range(ranks):
+            near = [rank ^ (1 << bit) for bit in range(ranks.bit_length() - 1)]
+            text += f"rank {rank} {{ " + " ".join(f"send 8b to {i} recv 8b from {i}" for i in near) + " }\n"
+        (tmp_path / f"{ranks}.goal").write_text(text)
+        return tmp_path / f"{ranks}.goal"
+
+    with pytest.raises(InputError) as told:
+        extrapolated([cube(ranks) for ranks in (8, 16, 32)], 64)
+    assert re.search(
+        r"16.goal: found messages that go -2 rows and 0 columns on a grid of 4 x 4, and none such on one of 2 x 4 in "
+        r"\S*8.goal; allowed: the same neighbours on a grid of one or two dimensions in all traces",
+        str(told.value),
+    )
 
 
 def test_numbers_of_ranks_that_have_no_such_grid(tmp_path: Path) -> None:

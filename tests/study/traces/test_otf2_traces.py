@@ -333,6 +333,245 @@ def test_what_the_tool_does_is_no_work(tmp_path: Path) -> None:
     assert result(program.workload(), 1)["time_s"] == pytest.approx(3e-6, rel=1e-12)
 
 
+def test_messages_that_are_probed_are_received_later(tmp_path: Path) -> None:
+    """They have their places among others of the same line from the probe on: the same as a GOAL text by hand."""
+    none = (1 << 64) - 1
+    program = Program(tmp_path / "x", 2)
+    world = program.world
+    for rank in range(2):
+        program.call(rank, "MPI_Init")
+    for size in (80, 160, 240, 320):
+        program.call(0, "MPI_Send", ("mpi_send", 1, world, 7, size))
+    program.call(1, "MPI_Mprobe", ("mpi_probe", 0, world, 7, 31), work=1000)
+    program.call(1, "MPI_Recv", ("mpi_recv", 0, world, 7, 160), work=2000)
+    program.call(1, "MPI_Improbe", ("mpi_probe", 0, world, 7, 32))
+    program.call(1, "MPI_Mrecv", ("mpi_mrecv", 31, 80), work=3000)
+    program.call(1, "MPI_Imrecv", ("mpi_imrecv_request", 32, 5), work=4000)
+    program.call(1, "MPI_Iprobe", work=5000)
+    program.call(1, "MPI_Iprobe", ("mpi_probe", 0, world, 7, none), work=6000)  # no work: it has asked in vain
+    program.call(1, "MPI_Wait", ("mpi_imrecv", 5, 240), work=7000)
+    program.call(1, "MPI_Recv", ("mpi_recv", 0, world, 7, 320))
+    program.call(1, "MPI_Finalize", work=8000)
+    text = """num_ranks 2
+rank 0 {
+a: send 80b to 1 tag 7
+b: send 160b to 1 tag 7
+b requires a
+c: send 240b to 1 tag 7
+c requires b
+d: send 320b to 1 tag 7
+d requires c
+}
+rank 1 {
+t: calc 1000
+a: recv 80b from 0 tag 7
+u: calc 2000
+u requires t
+b: recv 160b from 0 tag 7
+b requires u
+c: recv 240b from 0 tag 7
+v: calc 3000
+v requires b
+a requires v
+w: calc 4000
+w requires a
+c requires w
+x: calc 5000
+x irequires c
+y: calc 7000
+y requires x
+d: recv 320b from 0 tag 7
+d requires y
+d requires c
+z: calc 8000
+z requires d
+}
+"""
+    (tmp_path / "x.goal").write_text(text)
+    ours, theirs = result(program.workload(), 2), result({"kind": "trace", "file": str(tmp_path / "x.goal")}, 2)
+    for key in ("time_s", "messages", "bytes", "steps"):
+        assert ours[key] == theirs[key], key
+    assert (ours["messages"], ours["bytes"]) == (4, 800)
+    assert ours["time_s"] > 30e-6
+
+
+def test_a_message_that_no_probe_has_found_is_one_line(tmp_path: Path) -> None:
+    program = Program(tmp_path / "x", 1)
+    program.call(0, "MPI_Mrecv", ("mpi_mrecv", 31, 80))
+    with pytest.raises(InputError, match=r"rank 0, event 2: found the receive of message 31; allowed: messages that a"):
+        traces.pack(Path(program.workload()["file"]))
+
+
+def test_synchronous_sends_end_with_their_receives(tmp_path: Path) -> None:
+    """With an empty message, which waits until the receiver is free: the same as a GOAL text by hand."""
+    program = Program(tmp_path / "x", 2)
+    world = program.world
+    for rank in range(2):
+        program.call(rank, "MPI_Init")
+    program.call(0, "MPI_Ssend", ("mpi_send", 1, world, 7, 80))
+    program.call(0, "MPI_Send", ("mpi_send", 1, world, 7, 160), work=1000)
+    program.call(0, "MPI_Issend", ("mpi_isend", 1, world, 7, 240, 4))
+    program.call(0, "MPI_Wait", ("mpi_isend_complete", 4), work=2000)
+    program.call(0, "MPI_Issend", ("mpi_isend", 1, world, 7, 8, 5))
+    program.call(0, "MPI_Wait", ("mpi_request_cancelled", 5))
+    program.call(0, "MPI_Finalize", work=3000)
+    for size in (80, 160, 240):
+        program.call(1, "MPI_Recv", ("mpi_recv", 0, world, 7, size), work=50_000)
+    program.call(1, "MPI_Finalize", work=60_000)
+    text = """num_ranks 2
+rank 0 {
+a: send 80b to 1 tag 7
+A: recv 0b from 1 tag 8
+w: calc 1000
+w requires a
+w requires A
+b: send 160b to 1 tag 7
+b requires w
+c: send 240b to 1 tag 7
+c requires b
+C: recv 0b from 1 tag 8
+C requires b
+v: calc 2000
+v irequires c
+u: calc 3000
+u requires v
+u requires c
+u requires C
+}
+rank 1 {
+w: calc 50000
+a: recv 80b from 0 tag 7
+a requires w
+A: send 0b to 0 tag 8
+A requires a
+v: calc 50000
+v requires a
+b: recv 160b from 0 tag 7
+b requires v
+u: calc 50000
+u requires b
+c: recv 240b from 0 tag 7
+c requires u
+C: send 0b to 0 tag 8
+C requires c
+t: calc 60000
+t requires c
+}
+"""
+    (tmp_path / "x.goal").write_text(text)
+    ours, theirs = result(program.workload(), 2), result({"kind": "trace", "file": str(tmp_path / "x.goal")}, 2)
+    assert ours["time_s"] == theirs["time_s"] > 210e-6
+    for key in ("messages", "bytes", "packets", "control_packets", "steps"):
+        assert ours[key] == theirs[key], key
+    assert (ours["messages"], ours["bytes"]) == (5, 480)
+
+
+def test_a_synchronous_send_that_nobody_receives_is_named(tmp_path: Path) -> None:
+    program = Program(tmp_path / "x", 2)
+    program.call(0, "MPI_Ssend", ("mpi_send", 1, program.world, 7, 80))
+    program.call(1, "MPI_Finalize")
+    with pytest.raises(InputError, match=r"rank 0, event 2: found a send to rank 1 with tag 7, which receives none"):
+        traces.pack(Path(program.workload()["file"]))
+
+
+def test_a_broken_clock_is_one_line(tmp_path: Path) -> None:
+    program = Program(tmp_path / "x", 2)
+    for rank in range(2):
+        program.call(rank, "MPI_Init")
+    program.call(0, "MPI_Barrier", work=10**15 - 1)
+    program.call(0, "MPI_Finalize", work=1)
+    program.call(1, "MPI_Barrier", work=10**15)
+    program.call(1, "MPI_Finalize", work=1000)
+    with pytest.raises(InputError, match=r"rank 1, event 5: found 1e\+06 s outside of calls; allowed: up to 1000000 s"):
+        traces.pack(Path(program.workload()["file"]))
+
+
+@pytest.mark.parametrize(
+    ("told", "event", "what"), [(b"\x0c\x00", 1, "region"), (b"\x01\x01\x00\x01\x05", 4, "communicator")]
+)
+def test_what_is_not_defined_is_one_line(tmp_path: Path, told: bytes, event: int, what: str) -> None:
+    """A byte of a rank's events has changed: region 0 of Enter, communicator 0 of MpiSend to none."""
+    program = Program(tmp_path / "x", 2)
+    program.call(0, "MPI_Init")
+    program.call(0, "MPI_Send", ("mpi_send", 1, program.world, 5, 3000))
+    program.call(1, "MPI_Finalize")
+    file = Path(program.workload()["file"])
+    events = file.parent / "traces" / "0.evt"
+    before = events.read_bytes()
+    assert before.count(told) == 1
+    events.write_bytes(before.replace(told, told.replace(b"\x00", b"\xff")))
+    with pytest.raises(InputError, match=f"rank 0, event {event}: found a {what} without a definition; allowed: those"):
+        traces.pack(file)
+
+
+@pytest.mark.parametrize("event", [("mpi_isend_complete", 3), ("non_blocking_collective_request", 3)])
+def test_calls_of_other_threads_are_one_line(tmp_path: Path, event: tuple[Any, ...]) -> None:
+    program = Program(tmp_path / "x", 1)
+    program.ranks.append(program.trace.definitions.location("thread 1", group=program.ranks[0].group))
+    program.clock.append(1000)
+    program.call(0, "MPI_Init")
+    program.call(1, "MPI_X", event)
+    with pytest.raises(
+        InputError, match=r"location 'thread 1': found calls of MPI; allowed: those of one thread a rank"
+    ):
+        traces.pack(Path(program.workload()["file"]))
+
+
+def test_a_part_that_is_missing_is_one_line(tmp_path: Path) -> None:
+    program = Program(tmp_path / "x", 2)
+    for rank in range(2):
+        program.call(rank, "MPI_Init")
+    file = Path(program.workload()["file"])
+    for part in (file.parent / "traces" / "1.evt", file.with_suffix(".def")):
+        part.unlink()
+        with pytest.raises(
+            InputError, match=r"allowed: an OTF2 archive that is whole, with traces.def, and with events of each loc"
+        ):
+            traces.pack(file)
+
+
+def test_ranks_that_can_not_be_are_one_line(tmp_path: Path) -> None:
+    def refusal(where: str, *members: int) -> str:
+        (tmp_path / where).mkdir()
+        program = Program(tmp_path / where / "x", 2)
+        new = program.trace.definitions
+        regions = new.group("work", group_type=otf2.GroupType.REGIONS, members=(new.region("work"),))
+        group = program.communicator(*members) if members else new.comm("regions", group=regions)
+        for rank in range(2):
+            sums = ("mpi_collective_end", otf2.CollectiveOp.ALLREDUCE, group, (1 << 32) - 1, 80, 80)
+            program.call(rank, "MPI_Allreduce", sums)
+        with pytest.raises(InputError) as told:
+            traces.pack(Path(program.workload()["file"]))
+        return str(told.value).partition("traces.otf2: ")[2]
+
+    assert refusal("a", 1) == (
+        "rank 0, event 2: found a communicator that the rank is not in; allowed: those that it is in"
+    )
+    assert refusal("b") == (
+        "rank 0, event 2: found a communicator of more than ranks of MPI; allowed: those of ranks of MPI"
+    )
+
+
+def test_a_size_that_can_not_be_is_one_line(tmp_path: Path) -> None:
+    program = Program(tmp_path / "x", 2)
+    program.call(0, "MPI_Send", ("mpi_send", 1, program.world, 5, (1 << 64) - 1))
+    program.call(1, "MPI_Recv", ("mpi_recv", 0, program.world, 5, (1 << 64) - 1))
+    with pytest.raises(InputError, match=r"rank 0, event 2: found \d{19} B; allowed: 0 to \d{13} B"):
+        traces.pack(Path(program.workload()["file"]))
+
+
+def test_a_collective_that_otf2_has_not_is_one_line(tmp_path: Path) -> None:
+    """A byte of a rank's events has changed: which collective an MpiCollectiveEnd is of."""
+    program = Program(tmp_path / "x", 1)
+    program.call(0, "MPI_Scan", ("mpi_collective_end", otf2.CollectiveOp.SCAN, program.world, 0, 8, 8))
+    file = Path(program.workload()["file"])
+    events = file.parent / "traces" / "0.evt"
+    kind = events.read_bytes().rpartition(b"\x17")
+    events.write_bytes(kind[0] + kind[1] + kind[2][:1] + b"\x7f" + kind[2][2:])
+    with pytest.raises(InputError, match=r"rank 0, event 2: found collective 127; allowed: those that OTF2 has"):
+        traces.pack(file)
+
+
 def test_a_send_may_be_cancelled(tmp_path: Path) -> None:
     program = Program(tmp_path / "x", 2)
     program.call(0, "MPI_Isend", ("mpi_isend", 1, program.world, 7, 1000, 4))

@@ -25,6 +25,9 @@ _WAITS = _TESTS | _PROBES | {"mpi_wait", "mpi_waitall", "mpi_waitany", "mpi_wait
 _TAKES = frozenset({"mpi_waitany", "mpi_waitsome"})
 """These wait for whatever ends first."""
 _MOST_WORK = 10**15  # [ps], of an operation
+_MOST_TIME = (
+    1000 * _MOST_WORK
+)  # of a rank outside of calls: more than a simulation may last, by the speed of processors
 FIRST_TAG = 1 << 30
 """Tags of communicators other than that of all ranks, and of collectives, by communicator and tag."""
 
@@ -60,7 +63,14 @@ class Tags:
             self._world = communicator
         if communicator is not None and communicator == self._world and isinstance(tag, int) and tag < FIRST_TAG:
             return tag
-        return FIRST_TAG + self._known.setdefault((communicator, tag), len(self._known))
+        return self._number(communicator, tag)
+
+    def of_answers(self, number: int) -> int:
+        """Return the number for answers to messages that have one."""
+        return self._number("answers", number)
+
+    def _number(self, *what: Any) -> int:
+        return FIRST_TAG + self._known.setdefault(what, len(self._known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +121,8 @@ class Caller:
         What the trace counts, such as events; of what is told now.
     started, ended : list of Operation
         By the call that is told now.
+    found : bool
+        Whether it is a probe that has found a message.
     requests : dict of int to Operation
         Those that are open.
     meetings : list of Meeting
@@ -123,21 +135,32 @@ class Caller:
         self.position = 0
         self.started: list[Operation] = []
         self.ended: list[Operation] = []
+        self.found = False
         self.requests: dict[int, Operation] = {}
         self.meetings: list[Meeting] = []
         self._polled = False
         self._takes = False
         self._between = 0
+        self._passed = 0
 
     def begin(self, name: str, since: int) -> None:
-        """Begin a call, so long after the end of the last one [ps]; what passes between polls in vain is no work."""
+        """Begin a call, so long after the end of the last one [ps]; what passes between polls in vain is no work.
+
+        Raises
+        ------
+        Mistake
+            If it is more than any program takes, as where the clock of a trace is broken.
+        """
+        self._passed += since
+        if self._passed > _MOST_TIME:
+            raise Mistake(f"{self._passed / 10**12:.4g} s outside of calls", f"up to {_MOST_TIME // 10**12} s")
         if self._takes and plain(name) in _TAKES:
             self._between += since
             return
         self.end_turns()
         if (since > 0 or self._alike) and not (self._polled and plain(name) in _WAITS):
             self._work(since)
-        self.started, self.ended = [], []
+        self.started, self.ended, self.found = [], [], False
 
     def end(self, name: str) -> None:
         """End the call."""
@@ -146,7 +169,7 @@ class Caller:
             self.rank.call(self.position, self.started, self.ended)
         # A trace may not say what a test has found: without requests that are open it has nothing to wait for.
         vain = plain(name) in (_TESTS | _PROBES if self.requests else _PROBES)
-        self._polled = vain and not self.ended
+        self._polled = vain and not self.ended and not self.found
 
     def end_turns(self) -> None:
         """End calls in turn that each have waited for whatever ends first: no other one follows."""

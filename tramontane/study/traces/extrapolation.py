@@ -100,7 +100,7 @@ def extrapolated(
     if len({table.ranks for table in tables}) < LEAST_TRACES:
         allowed = f"traces of {LEAST_TRACES} numbers of ranks or more"
         raise InputError(paths[0], "", None, allowed, problem=f"found {len({table.ranks for table in tables})}")
-    grids = _grids(tables)
+    grids = traced_programs.grids_of(tables)
     wanted = grid or _wanted(grids, ranks)
     _check_known(grids, wanted)
     names = [Names(table, grid) for table, grid in zip(tables, grids, strict=True)]
@@ -111,25 +111,13 @@ def extrapolated(
         place = rank_grids.place(wanted, rank)
         if place in programs:
             continue
-        if place not in alike or not all(alike[place].amounts):
-            raise InputError(tables[0].path, f"rank {rank} of {ranks}", None, _ALLOWED, problem="found none like it")
+        for number, (table, known) in enumerate(zip(tables, grids, strict=True)):
+            if place not in alike or not alike[place].amounts[number]:
+                problem = f"found none like it on a grid of {known[0]} x {known[1]}: {rank_grids.told(place)}"
+                allowed = "traces with ranks at all places that the wanted grid has"
+                raise InputError(table.path, f"rank {rank} of {ranks}", None, allowed, problem=problem)
         programs[place] = fit.program(alike[place])
     return Extrapolation(wanted, programs, fit.noise, algorithms, fit.rounded)
-
-
-def _grids(tables: Sequence[Table]) -> list[Grid]:
-    """Return the grids of traces, on which the same neighbours exchange messages (InputError)."""
-    fits = [traced_programs.grid_of(table) for table in tables]
-    for table, (grid, offsets) in zip(tables, fits, strict=True):
-        if offsets != fits[0][1]:
-            other = min(offsets ^ fits[0][1])
-            allowed = (
-                f"the same neighbours on a grid as in that of {tables[0].ranks} ranks; collectives have others where "
-                "they are messages, as in GOAL"
-            )
-            problem = f"found messages that go {other[0]} rows and {other[1]} columns in one of both"
-            raise InputError(table.path, f"grid {grid[0]} x {grid[1]}", None, allowed, problem=problem)
-    return [grid for grid, _ in fits]
 
 
 def _wanted(grids: Sequence[Grid], ranks: int) -> Grid:

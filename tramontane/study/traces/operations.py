@@ -34,6 +34,8 @@ class Operation:
         Bytes, or work [ps], or the number of a collective that stays one.
     collective : Expansion, optional
         What is done in its place.
+    answer : Operation, optional
+        Of a synchronous send: the receive of an empty message, with which it ends, too.
     """
 
     kind: str
@@ -43,6 +45,7 @@ class Operation:
     tag: int = 0
     amount: int = 0
     collective: "Expansion | None" = None
+    answer: "Operation | None" = None
 
 
 Gate = list[tuple[Operation, bool]]
@@ -58,16 +61,24 @@ class Rank:
         So far.
     after : list of (Operation, bool)
         What the next call waits for; see :attr:`Operation.needs`.
+    late : set of Operation
+        Those that have started later than they have come among the others.
     """
 
     operations: list[Operation] = field(default_factory=list)
     after: Gate = field(default_factory=list)
+    late: set[Operation] = field(default_factory=set)
 
     def add(self, kind: str, position: int, **more: Any) -> Operation:
         """Return an operation that is started now."""
         operation = Operation(kind, position, self.after, **more)
         self.operations.append(operation)
         return operation
+
+    def start(self, operation: Operation) -> None:
+        """Start an operation now that has its place in the order."""
+        operation.needs = self.after
+        self.late.add(operation)
 
     def work(self, position: int, time: int) -> None:
         """Let the rank work [ps], and do nothing else."""
@@ -113,6 +124,9 @@ def _tell(builder: Any, number: int, rank: Rank) -> None:
     begins: dict[Operation, list[tuple[int, bool]]] = {}
     ends: dict[Operation, list[tuple[int, bool]]] = {}
 
+    def needs_of(operation: Operation) -> list[tuple[int, bool]]:
+        return [need for each, on_start in operation.needs for need in (begins if on_start else ends)[each]]
+
     def told(operation: Operation, needs: Sequence[tuple[int, bool]]) -> int:
         if operation.kind == "kept":
             own: int = builder.keep(operation.amount, operation.tag, operation.position)
@@ -127,7 +141,7 @@ def _tell(builder: Any, number: int, rank: Rank) -> None:
         return own
 
     for operation in rank.operations:
-        needs = [need for each, on_start in operation.needs for need in (begins if on_start else ends)[each]]
+        needs = [] if operation in rank.late else needs_of(operation)
         if operation.collective is None:
             own = told(operation, needs)
             begins[operation], ends[operation] = [(own, True)], [(own, False)]
@@ -138,3 +152,6 @@ def _tell(builder: Any, number: int, rank: Rank) -> None:
                 (told(Operation(kind, operation.position, [], peer, tag, size), ends[operation]), False)
                 for kind, peer, tag, size in messages
             ] or ends[operation]
+    for operation in filter(rank.late.__contains__, rank.operations):
+        for earlier, on_start in needs_of(operation):
+            builder.depend(begins[operation][0][0], earlier, on_start)

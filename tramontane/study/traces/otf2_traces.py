@@ -2,7 +2,8 @@
 
 import functools
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,15 @@ from tramontane.study.collectives.collective_calls import (
 )
 from tramontane.study.traces.calls import INITS, Caller, Meeting, Mistake, Tags, meet, plain
 from tramontane.study.traces.operations import Operation, pack
-from tramontane.support.otf2 import PER_SECOND, archive, library, quietly
+from tramontane.support.otf2 import PER_SECOND, archive, library, parts_of, quietly
 
 _NONE = (1 << 32) - 1
 """In the place of a root: there is none."""
+_NO_MESSAGE = (1 << 64) - 1
+"""In the place of a message that a probe has found: it is received as others are."""
+_MOST = (1 << 63) - 1
+"""Bytes that the extension can be told of; it refuses fewer."""
+_SYNCHRONOUS = frozenset({"mpi_ssend", "mpi_issend"})
 
 
 class _Reader(Caller):
@@ -52,6 +58,8 @@ class _Reader(Caller):
         super().__init__(alike=alike)
         self._otf2, self.tags, self._members, self._picoseconds = otf2, tags, members, picoseconds
         self._depth = 0
+        self._call = ""
+        self._probed: dict[int, Operation] = {}
         self._since: int | None = None
 
     def event(self, event: Any) -> None:
@@ -78,6 +86,8 @@ class _Reader(Caller):
                 self._end(name, time)
 
     def _region(self, enters: bool, region: Any, time: int) -> None:
+        if region is None:
+            raise Mistake("a region without a definition", "those that the archive defines")
         if not (region.paradigm == self._otf2.Paradigm.MPI or region.name.lower().startswith(("mpi_", "pmpi_"))):
             if self._depth == 0:
                 self.works()
@@ -93,27 +103,45 @@ class _Reader(Caller):
 
     def _begin(self, name: str, time: int) -> None:
         assert self._since is not None
+        self._call = plain(name)
         self.begin(name, 0 if plain(name) in INITS else max(time - self._since, 0))
 
     def _end(self, name: str, time: int) -> None:
         self.end(name)
         self._since = time
 
-    def _message(self, other: int, event: Any) -> dict[str, Any]:
-        members = self._members(event.communicator)
+    def _line(self, other: int, communicator: Any, tag: int) -> tuple[int, int]:
+        """Return the other rank, and the number of the tag (Mistake)."""
+        members = self._members(communicator)
         if other >= len(members):
             raise Mistake(f"rank {other} of a communicator", f"0 to {len(members) - 1}")
-        tag = self.tags.of(members, event.communicator, event.msg_tag)
-        return {"peer": members[other], "tag": tag, "amount": event.msg_length}
+        return members[other], self.tags.of(members, communicator, tag)
+
+    def _message(self, other: int, event: Any) -> dict[str, Any]:
+        peer, tag = self._line(other, event.communicator, event.msg_tag)
+        return {"peer": peer, "tag": tag, "amount": min(event.msg_length, _MOST)}
 
     def _mpi_send(self, event: Any) -> None:
         self.message("send", **self._message(event.receiver, event))
+        self._answer(self.ended[-1])
+        self._end_answer(self.ended[-1])
 
     def _mpi_isend(self, event: Any) -> None:
-        self.open(event.request_id, "send", **self._message(event.receiver, event))
+        self._answer(self.open(event.request_id, "send", **self._message(event.receiver, event)))
 
     def _mpi_isend_complete(self, event: Any) -> None:
         self.ended.append(self.close(event.request_id, "send"))
+        self._end_answer(self.ended[-1])
+
+    def _answer(self, sent: Operation) -> None:
+        """Let a synchronous send have the receive that it ends with."""
+        if self._call in _SYNCHRONOUS:
+            tag = self.tags.of_answers(sent.tag)
+            sent.answer = self.rank.add("work", self.position, peer=sent.peer, tag=tag)  # until it is received
+
+    def _end_answer(self, sent: Operation) -> None:
+        if sent.answer is not None:
+            self.ended.append(sent.answer)
 
     def _mpi_recv(self, event: Any) -> None:
         self.message("receive", **self._message(event.sender, event))
@@ -132,7 +160,32 @@ class _Reader(Caller):
         own = self.close(event.request_id, "message")
         own.kind, own.peer, own.amount = "work", 0, 0
 
-    _mpi_mrecv, _mpi_imrecv_request, _mpi_imrecv = _mpi_recv, _mpi_irecv_request, _mpi_irecv
+    def _mpi_probe(self, event: Any) -> None:
+        self.found = True
+        if event.message_id != _NO_MESSAGE:
+            own = self._probed[event.message_id] = self.rank.add("work", self.position)  # has its place in the order
+            own.peer, own.tag = self._line(event.sender, event.communicator, event.tag)
+
+    def _receive_probed(self, message: int) -> Operation:
+        own = self._probed.pop(message, None)
+        if own is None:
+            raise Mistake(f"the receive of message {message}", "messages that a probe has found")
+        self.rank.start(own)
+        return own
+
+    def _end_probed(self, own: Operation, size: int) -> None:
+        own.kind, own.amount = "receive", min(size, _MOST)
+        self.ended.append(own)
+
+    def _mpi_mrecv(self, event: Any) -> None:
+        self._end_probed(self._receive_probed(event.message_id), event.msg_length)
+
+    def _mpi_imrecv_request(self, event: Any) -> None:
+        own = self.requests[event.request_id] = self._receive_probed(event.message_id)
+        self.started.append(own)
+
+    def _mpi_imrecv(self, event: Any) -> None:
+        self._end_probed(self.close(event.request_id, "receive"), event.msg_length)
 
     def _mpi_collective_end(self, event: Any) -> None:
         self._collective(self.rank.add("collective", self.position, collective=Expansion()), event)
@@ -145,7 +198,9 @@ class _Reader(Caller):
 
     def _collective(self, own: Operation, event: Any) -> None:
         self.ended.append(own)
-        name = _names(self._otf2.CollectiveOp)[event.collective_op.value]
+        name = _names(self._otf2.CollectiveOp).get(event.collective_op.value, "")
+        if not name:
+            raise Mistake(f"collective {event.collective_op.value}", "those that OTF2 has")
         root = (0 if event.root == _NONE else event.root) if name in ROOTED else None
         members, said = self._members(event.communicator), (event.size_sent, event.size_received)
         self.meetings.append(Meeting(own, event.communicator, members, name, root, said))
@@ -231,11 +286,38 @@ def _met(path: Path, algorithms: Algorithms, check: Callable[[Exchange, int], No
         return exchange
 
     meet(readers, "event", readers[0].tags, say, algorithms)
+    _answer(readers)
     return readers
 
 
+def _answer(readers: "Sequence[_Reader]") -> None:
+    """Let receivers answer synchronous sends, each when its receive has ended, whatever the rank calls then."""
+    sends: dict[tuple[int, int, int], list[Operation]] = {}
+    for number, reader in enumerate(readers):
+        for each in reader.rank.operations:
+            if each.kind == "send":
+                sends.setdefault((number, each.peer, each.tag), []).append(each)
+    for number, reader in enumerate(readers):
+        places: Counter[tuple[int, int, int]] = Counter()
+        for each in list(reader.rank.operations):
+            line = each.peer, number, each.tag
+            if each.kind != "receive" or places[line] >= len(sends.get(line, ())):
+                continue
+            answer = sends[line][places[line]].answer
+            places[line] += 1
+            if answer is not None:
+                answer.kind = "receive"
+                reader.rank.operations.append(
+                    Operation("send", each.position, [(each, False)], peer=each.peer, tag=answer.tag)
+                )
+
+
 def _unreadable(path: Path, error: Exception) -> InputError:
-    return InputError(path, "", None, "an OTF2 archive that is whole", problem=f"can't be read: {error}")
+    events, definitions, _ = parts_of(path)
+    allowed = (
+        f"an OTF2 archive that is whole, with {definitions.name}, and with events of each location in {events.name}"
+    )
+    return InputError(path, "", None, allowed, problem=f"can't be read: {error}")
 
 
 def _follow(otf2: Any, trace: Any, path: Path, *, alike: bool) -> list[_Reader]:
@@ -245,30 +327,35 @@ def _follow(otf2: Any, trace: Any, path: Path, *, alike: bool) -> list[_Reader]:
         for group in groups
         if group.group_type == otf2.GroupType.COMM_LOCATIONS and group.paradigm == otf2.Paradigm.MPI
     ]
-    if not everybody:
+    if not everybody or not everybody[0].members:
         raise InputError(path, "", None, "a trace of an MPI program", problem="found no ranks of MPI")
-    numbers = {location: number for number, location in enumerate(everybody[0].members)}
-    known: dict[Any, tuple[int, ...]] = {}
+    ranks = range(len(everybody[0].members))
+    numbers = dict(zip(everybody[0].members, ranks, strict=True))
+    known: dict[Any, tuple[tuple[int, ...], frozenset[int]]] = {}
     resolution: int = trace.timer_resolution
 
     def members(rank: int, communicator: Any) -> tuple[int, ...]:
         if communicator not in known:
+            if communicator is None:
+                raise Mistake("a communicator without a definition", "those that the archive defines")
             if not hasattr(communicator, "group"):
                 raise Mistake("a communicator between two groups", "communicators within one")
-            known[communicator] = tuple(numbers[each] for each in communicator.group.members)
+            if not numbers.keys() >= set(communicator.group.members):
+                raise Mistake("a communicator of more than ranks of MPI", "those of ranks of MPI")
+            places = [numbers[each] for each in communicator.group.members]
+            known[communicator] = tuple(places), frozenset(places)
         if communicator.group.group_type == otf2.GroupType.COMM_SELF:
             return (rank,)
-        if not known[communicator]:
-            raise Mistake("a communicator without ranks", "those that the rank is in")
-        return known[communicator]
+        found, those = known[communicator]
+        if rank not in those:
+            raise Mistake("a communicator that the rank is not in", "those that it is in")
+        return found
 
     def picoseconds(ticks: int) -> int:
         return ticks * PER_SECOND // resolution
 
-    tags = Tags(len(numbers))
-    readers = [
-        _Reader(otf2, tags, functools.partial(members, rank), picoseconds, alike=alike) for rank in numbers.values()
-    ]
+    tags = Tags(len(ranks))
+    readers = [_Reader(otf2, tags, functools.partial(members, rank), picoseconds, alike=alike) for rank in ranks]
     events = iter(trace.events)
     while True:
         try:
@@ -278,7 +365,7 @@ def _follow(otf2: Any, trace: Any, path: Path, *, alike: bool) -> list[_Reader]:
         except Exception as error:  # the library has several
             raise _unreadable(path, error) from None
         if location not in numbers:
-            if type(event).__name__.startswith("Mpi"):
+            if type(event).__name__.startswith(("Mpi", "NonBlockingCollective")):
                 where = f"location '{location.name}'"
                 raise InputError(path, where, None, "those of one thread a rank", problem="found calls of MPI")
             continue

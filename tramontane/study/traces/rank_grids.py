@@ -68,6 +68,12 @@ def place(grid: Grid, rank: int) -> Place:
     return row == 0, row == grid[0] - 1, column == 0, column == grid[1] - 1
 
 
+def told(at: Place) -> str:
+    """Return in words at which ends of a grid a rank is."""
+    row, column = (("an inner", "the last", "the first", "the only")[2 * at[i] + at[i + 1]] for i in (0, 2))
+    return f"in {row} row and {column} column"
+
+
 def members(grid: Grid, group: str, rank: int) -> range:
     """Return the ranks of the communicator of a kind that a rank is in."""
     rows, columns = grid

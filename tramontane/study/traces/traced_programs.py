@@ -5,19 +5,21 @@ Neighbours on a grid take the place of ranks, and all ranks, a row or a column t
 
 import struct
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from tramontane.errors import InputError
+from tramontane.errors import InputError, display_path
 from tramontane.study.collectives.collective_calls import SCAN, Exchange
 from tramontane.study.traces import rank_grids, traces
 from tramontane.study.traces.calls import FIRST_TAG
 from tramontane.study.traces.rank_grids import Grid
 
+Kinds = frozenset[tuple[int, int]]
+"""Of neighbours: rows and columns away."""
 _HEADER = struct.Struct("<8x8q")
 _SEND = np.dtype([("target", "<i4"), ("receive", "<u4"), ("bytes", "<i8")])
 """Above the lower 56 bits of ``bytes`` is which side does the transfer; 0, both, for all that is read here."""
@@ -167,35 +169,74 @@ def _check(exchange: Exchange, ranks: int) -> None:
         raise ValueError(f"{exchange.operation} of a communicator of {number} of {ranks} ranks, {_LINES}")
 
 
-def grid_of(table: Table) -> tuple[Grid, set[tuple[int, int]]]:
-    """Return the grid with the fewest kinds of neighbours, whose rows and columns the communicators are; and these.
+def grids_of(tables: Sequence[Table]) -> list[Grid]:
+    """Return grids on which all traces have the same kinds of neighbours, as few as may be.
+
+    Rows and columns of these, or all ranks, are what the communicators have.
 
     Raises
     ------
     InputError
-        If communicators are rows and columns of no grid.
+        If there are no such grids.
     """
-    communicators = {tuple(each.members): each for each in table.exchanges if len(each.members) < table.ranks}
+    laid = [_laid(table) for table in tables]
+    common = [kinds for kinds in laid[0].values() if all(kinds in found.values() for found in laid)]
+    if not common:
+        raise _different(tables, [min(found.items(), key=lambda one: len(one[1])) for found in laid])
+    refusals: list[InputError] = []
+    for kinds in sorted(common, key=len):
+        try:
+            return [
+                _with_lines(table, [grid for grid in found if found[grid] == kinds])
+                for table, found in zip(tables, laid, strict=True)
+            ]
+        except InputError as error:
+            refusals.append(error)
+    raise refusals[0]
+
+
+def _laid(table: Table) -> dict[Grid, Kinds]:
+    """Return the kinds of neighbours on each grid, the squarest first; one row where nothing tells of neighbours."""
     begins = table.begins["sends"].astype(np.int64)
     sources = np.repeat(np.arange(table.ranks), begins[1:] - begins[:-1])
     pairs = np.unique(np.stack([sources, table.sends["target"]], axis=1), axis=0)
-    if not pairs.size and not communicators:
-        return (1, table.ranks), set()
-    found = [
-        (grid, {rank_grids.offset(grid, int(a), int(b)) for a, b in pairs}) for grid in rank_grids.grids(table.ranks)
-    ]
-    fewest = min(len(offsets) for _, offsets in found)
-    best = [each for each in found if len(each[1]) == fewest]
-    for grid, offsets in best:
+    if not pairs.size and all(len(each.members) == table.ranks for each in table.exchanges):
+        return {(1, table.ranks): frozenset()}
+    return {
+        grid: frozenset(rank_grids.offset(grid, int(a), int(b)) for a, b in pairs)
+        for grid in rank_grids.grids(table.ranks)
+    }
+
+
+def _with_lines(table: Table, grids: Sequence[Grid]) -> Grid:
+    """Return the first grid that has the communicators as rows and columns (InputError)."""
+    communicators = {tuple(each.members): each for each in table.exchanges if len(each.members) < table.ranks}
+    for grid in grids:
         if all(rank_grids.group_of(grid, ranks) for ranks in communicators):
-            return grid, offsets
-    rows, columns = best[0][0]
+            return grid
+    rows, columns = grids[0]
     other = next(each for ranks, each in communicators.items() if not rank_grids.group_of((rows, columns), ranks))
     number = len(other.members)
     problem = (
         f"found {other.operation} of a communicator of {number} of {table.ranks} ranks on a grid of {rows} x {columns}"
     )
     raise InputError(table.path, f"rank {other.members[0]}", None, _LINES, problem=problem)
+
+
+def _different(tables: Sequence[Table], laid: Sequence[tuple[Grid, Kinds]]) -> InputError:
+    """Return what is wrong with traces that have no kinds of neighbours in common."""
+    first = tables[0], laid[0]
+    other = next(each for each in zip(tables, laid, strict=True) if each[1][1] != laid[0][1])
+    away = min(other[1][1] ^ laid[0][1])
+    (table, (grid, _)), (lacking, (none, _)) = (first, other) if away in laid[0][1] else (other, first)
+    problem = (
+        f"found messages that go {away[0]} rows and {away[1]} columns on a grid of {grid[0]} x {grid[1]}, "
+        f"and none such on one of {none[0]} x {none[1]} in {display_path(lacking.path)}"
+    )
+    allowed = (
+        "the same neighbours on a grid of one or two dimensions in all traces; in GOAL collectives are messages, too"
+    )
+    return InputError(table.path, "", None, allowed, problem=problem)
 
 
 class Names:
