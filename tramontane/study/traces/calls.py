@@ -25,9 +25,8 @@ _WAITS = _TESTS | _PROBES | {"mpi_wait", "mpi_waitall", "mpi_waitany", "mpi_wait
 _TAKES = frozenset({"mpi_waitany", "mpi_waitsome"})
 """These wait for whatever ends first."""
 _MOST_WORK = 10**15  # [ps], of an operation
-_MOST_TIME = (
-    1000 * _MOST_WORK
-)  # of a rank outside of calls: more than a simulation may last, by the speed of processors
+_MOST_TIME = 1000 * _MOST_WORK
+"""Of a rank outside of calls [ps]: more than a simulation may last, by the speed of processors."""
 FIRST_TAG = 1 << 30
 """Tags of communicators other than that of all ranks, and of collectives, by communicator and tag."""
 
