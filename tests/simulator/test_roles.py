@@ -222,6 +222,15 @@ def test_bad_roles_are_refused(roles: dict[str, Any], found: str) -> None:
     assert "allowed" in str(refused.value) or "at least" in str(refused.value)
 
 
+def test_who_waits_for_whom_is_told_by_the_steps_that_were_written() -> None:
+    halo = {"kind": "halo", "width": 1, "grid": [8, 8, 1]}
+    overlap = {"overlap": {"exchange": halo, "work": {"time": "1 us"}}}
+    loop = {"loop": {"times": 1, "steps": [work(1), receive("servers"), send("servers")]}}
+    stuck = {"model": MODEL | {"steps": [overlap, loop]}, "servers": SERVERS | {"steps": [receive("model")] * 2}}
+    with pytest.raises(ValidationError, match=r"which is at roles\.model\.steps\[1\]\.steps\[1\];"):
+        point(stuck, 16)
+
+
 def test_steps_stand_beside_no_roles_and_send_only_in_them() -> None:
     with pytest.raises(ValidationError, match="found some beside roles"):
         point({"model": MODEL, "servers": SERVERS}, 16, steps=[work(1)])

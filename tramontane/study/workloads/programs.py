@@ -848,13 +848,23 @@ class Program(Communication):
     def as_written(self, refused: PydanticCustomError) -> PydanticCustomError:
         """Return what the compiled description says of its keys, said of those that a user writes."""
         said = refused.context or {}
-        lowered = re.fullmatch(r"((?:workload\.)?(?:roles\.([^.]+)\.)?steps)\.(\d.*)", said.get("key", ""))
-        if lowered is None:
+        if "key" not in said:
             return refused
+        text = re.sub(
+            r"\broles\.[^\s.]+(?:\.steps\.\d+)+",  # a step of another role
+            lambda other: re.sub(r"\.(\d+)", r"[\1]", self._as_written(other[0])),
+            said["problem"],
+        )
+        return problem(text, said["allowed"], key=self._as_written(said["key"]), hint=said["hint"])
+
+    def _as_written(self, key: str) -> str:
+        """Return the key of a lowered step as that of the step that it was made from; any other as it is."""
+        lowered = re.fullmatch(r"((?:workload\.)?(?:roles\.([^.]+)\.)?steps)\.(\d.*)", key)
+        if lowered is None:
+            return key
         before, role, after = lowered.groups()
         steps = self.roles[role].steps if role else self.steps
-        key = ".".join([before, *_as_written(steps, after.split("."))])
-        return problem(said["problem"], said["allowed"], key=key, hint=said["hint"])
+        return ".".join([before, *_as_written(steps, after.split("."))])
 
 
 STEPS: tuple[type[Settings], ...] = (Work, Overlap, End, Loop, Send, Receive, Write, Read, Notify)
