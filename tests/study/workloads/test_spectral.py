@@ -188,3 +188,26 @@ def test_what_no_model_is_is_told_in_one_line(tmp_path: Path, model: str, steps:
         point(tmp_path, model, steps)
     assert said in str(told.value)
     assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("step", ["{alltoall: {transposes: grid-fourier, algorithm: burst}}", "{halo: {width: 1}}"])
+@pytest.mark.parametrize("ranks", [12, 25, 48])
+def test_a_model_is_for_as_many_ranks_as_there_are(tmp_path: Path, step: str, ranks: int) -> None:
+    with pytest.raises(InputError, match=rf"workload.spectral.parts: found 24 parts; allowed: {ranks}, the ranks"):
+        point(tmp_path, "{latitudes: 40, levels: 8, parts: 24}", f"[{step}]", ranks)
+
+
+def test_a_model_may_be_that_of_a_role(tmp_path: Path) -> None:
+    transposition = "[{alltoallv: {transposes: grid-fourier, algorithm: burst}}]"
+    alone = point(tmp_path, "{latitudes: 40, levels: 8, parts: 24}", transposition)
+    roles = "[]\n  roles:\n    servers: {range: [0, 4], steps: [{work: {time: 1 us}}]}\n"
+    roles += f"    model: {{others: true, steps: {transposition}}}"
+    beside = point(tmp_path, "{latitudes: 40, levels: 8, parts: 24}", roles, 28)
+    columns = ("source", "destination", "bytes")
+    sent, own = (schedule(each.workload, each.ranks).transfers(0, "send") for each in (beside, alone))
+    got = sorted(zip(*(sent[name].tolist() for name in columns), strict=True))
+    assert got == sorted(
+        (a + 4, b + 4, size) for a, b, size in zip(*(own[name].tolist() for name in columns), strict=True)
+    )
+    with pytest.raises(InputError, match=r"spectral.parts: found 20 parts; allowed: 4, 24, the ranks of a role"):
+        point(tmp_path, "{latitudes: 40, levels: 8, parts: 20}", roles, 28)

@@ -57,6 +57,11 @@ class CubedSphere(Settings):
         return self
 
     @property
+    def ranks(self) -> int:
+        """Ranks that it is for."""
+        return self.parts
+
+    @property
     def size(self) -> int:
         """Bytes of a point."""
         return DOUBLE * self.levels * self.fields

@@ -47,6 +47,11 @@ class Partition(Settings):
             raise problem(where, error.allowed, key="file") from None
         return self
 
+    @property
+    def ranks(self) -> int:
+        """Ranks that it is for."""
+        return self.parts().number
+
     def parts(self) -> "Parts":
         """Return what is in the file (InputError)."""
         path = Path(self.file).absolute()
@@ -86,8 +91,13 @@ class Parts:
         if not right:
             raise InputError(path, "", None, _ALLOWED, problem="found parts or links that can't be")
 
+    @property
+    def number(self) -> int:
+        """How many parts there are."""
+        return len(self._columns["own"])
+
     def messages(self, size: int, number: int) -> dict[str, NDArray[np.int64]]:
-        """Return so many messages for each link, of so many bytes a cell."""
+        """Return so many messages for each link, of so many bytes a cell (InputError if these are too many)."""
         source, target, cells = (np.repeat(self._columns[name], number) for name in _LINKS)
         return {
             "source": source,

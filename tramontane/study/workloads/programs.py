@@ -9,7 +9,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
+from pydantic import (
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from tramontane.study.patterns.cubed_spheres import CubedSphere, on_elements
@@ -35,6 +42,7 @@ from tramontane.study.workloads.workloads import (
     Weights,
     in_numbers,
 )
+from tramontane.support.formatting import plural
 
 ALL = "all"
 """The communicator of all ranks."""
@@ -659,6 +667,9 @@ class Program(Communication):
         description="Sets of ranks that do something else each, in the place of `steps`. Every rank has one role.",
     )
 
+    _parts: dict[str, int] = PrivateAttr(default_factory=dict)
+    """Among how many ranks each of `_GRIDS` is shared, until that is held against those that there are."""
+
     _on_grid: ClassVar[tuple[str, ...]] = ("transposition", "halo")
     _of_bytes: ClassVar[tuple[str, ...]] = ("send", "read", "write")
 
@@ -681,15 +692,17 @@ class Program(Communication):
                 step = step if grid is None else _filled(step, fill, grid)
             return step if share is None else _filled(step, _scaled, share)
 
+        model = cls._valid(Spectral, data.get("spectral"))
+
         def in_full(block: Any) -> Any:
             known = isinstance(block, dict) and isinstance(block.get("steps"), list)
             if not known:
                 return block
+            named = block.get("communicators") or {}
+            if model is not None and "'transposes'" in str(block["steps"]) and isinstance(named, dict):
+                block = block | {"communicators": model.communicators() | named}
             return block | {"steps": [on_grids(step) for step in cls._all_in_full(block["steps"], shared)]}
 
-        model = cls._valid(Spectral, data.get("spectral"))
-        if model is not None and "roles" not in data and "'transposes'" in str(data.get("steps")):
-            data = data | {"communicators": model.communicators() | (data.get("communicators") or {})}
         if isinstance(data.get("roles"), dict):
             dotted = next((name for name in data["roles"] if "." in str(name)), None)
             if dotted:
@@ -768,6 +781,10 @@ class Program(Communication):
 
     @model_validator(mode="after")
     def _shared(self) -> Self:
+        if self.cubed_sphere and self.partition:
+            raise problem("found some beside cubed_sphere", "one of the two", key="partition")
+        grids = {key: getattr(self, key) for key in _GRIDS}
+        self._parts = {key: grid.ranks for key, grid in grids.items() if grid is not None}
         self._fill(
             grid=None, decomposition=None, total=None, cubed_sphere=None, partition=None, spectral=None, work_scale=None
         )  # the steps have it now
@@ -787,8 +804,19 @@ class Program(Communication):
         data: dict[str, Any] = handler(self)
         return data if self.roles else {key: value for key, value in data.items() if key != "roles"}
 
+    def on_nodes(self, ranks: int) -> Self:
+        """Return the program with the ranks of a node in the place of the word that stands for them."""
+        made = super().on_nodes(ranks)
+        made._parts = self._parts
+        return made
+
     def for_ranks(self, ranks: int) -> Self:
         """Return the program with what was left out and follows from the number of ranks; see `ByRules`."""
+        if self._parts:
+            self._check_parts(ranks)
+            checked = self.model_copy()
+            checked._parts = {}
+            return checked.for_ranks(ranks)
         if not any(_is_by_rules(step) for steps in self._lists for step in _each(steps)):
             return super().for_ranks(ranks)
         data = self.canonical()
@@ -799,6 +827,20 @@ class Program(Communication):
             key = f"workload.roles.{name}"
             data["roles"][name]["steps"] = _in_place_of_rules(role.steps, among, role.communicators, key)
         return type(self).model_validate(data, context={"canonical": True}).for_ranks(ranks)
+
+    def _check_parts(self, ranks: int) -> None:
+        """Refuse what is shared among other ranks than those of the program, or of a role or communicator."""
+        all_ranks = [(self.communicators, ranks)]
+        sets = [(role.communicators, self._ranks_of(role, ranks)) for role in self.roles.values()] or all_ranks
+        whole = [size for _, size in sets]
+        some = [_size_of(each, size) for named, size in sets for each in named.values()]
+        for key, parts in self._parts.items():
+            # Ranks of a communicator may exchange a halo; a spectral model has communicators of its own.
+            sizes = sorted({*whole, *(some if key != "spectral" else [])})
+            if parts not in sizes:
+                what = "the ranks" if sizes == [ranks] else "the ranks of a role or communicator"
+                name = f"workload.{key}.{'file' if key == 'partition' else 'parts'}"
+                raise problem(f"found {plural(parts, 'part')}", f"{', '.join(map(str, sizes))}, {what}", key=name)
 
     def _ranks_of(self, role: Role, ranks: int) -> int:
         """Return how many ranks a role has; the compiled description refuses those that can't be."""

@@ -64,6 +64,11 @@ class Spectral(Settings):
         return self.latitudes // 2
 
     @property
+    def ranks(self) -> int:
+        """Ranks that it is for."""
+        return self.parts
+
+    @property
     def points(self) -> int:
         """Points of a level."""
         return 4 * self.half * (self.half + 9)
