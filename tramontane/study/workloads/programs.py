@@ -24,8 +24,25 @@ from tramontane.study.patterns.partitions import DOMAINS, Partition, on_cells
 from tramontane.study.reading.messages import problem, submodels, tag
 from tramontane.study.values.fields import Choice, Count, Name, NonNegative, WholeList, Wholes
 from tramontane.study.values.settings import Settings, filled
-from tramontane.study.values.units import FRACTION, TIME, WHOLE, Share, Size, Time, format_quantity, parse_quantity
-from tramontane.study.workloads.spectral import AMOUNTS, TRANSPOSES, Spectral, on_spectral
+from tramontane.study.values.units import (
+    FRACTION,
+    WHOLE,
+    PositiveTime,
+    Share,
+    Size,
+    Time,
+    format_quantity,
+    parse_quantity,
+    time_or_none,
+)
+from tramontane.study.workloads.spectral import (
+    AMOUNTS,
+    SAID_BY_MODEL,
+    TRANSPOSED_BY,
+    TRANSPOSES,
+    Spectral,
+    on_spectral,
+)
 from tramontane.study.workloads.workloads import (
     COLLECTIVES,
     OPTIMAL,
@@ -212,6 +229,20 @@ class CollectiveStep(StepOf, Collective):
         "`count` as its weight is than the mean of all. Only for alltoallv. Default: all alike.",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_a_model(cls, data: Any) -> Any:
+        """Refuse a transposition that no model has filled in."""
+        if not isinstance(data, dict) or data.get("transposes") not in TRANSPOSES:
+            return data
+        if data.get("operation") not in TRANSPOSED_BY:
+            found = f"found '{data['transposes']}' with operation {data.get('operation')}"
+            raise problem(found, f"only with {', '.join(TRANSPOSED_BY)}", key="transposes")
+        said = next((key for key in SAID_BY_MODEL if key in data), None)
+        if said is not None:
+            raise problem("found some beside transposes, which says it", "one of the two", key=said)
+        raise problem("found no spectral model", "only in a program with spectral", key="transposes")
+
     def schedule_keys(self) -> dict[str, Any]:
         """Return the keys of its kind."""
         return {key: value for key, value in super().schedule_keys().items() if key != "groups"}
@@ -246,7 +277,7 @@ class Work(OwnStep):
     per_element: Time | None = Field(
         None, description="The same for each element that a rank has of the program's `cubed_sphere`."
     )
-    per_inside: Time | None = Field(
+    per_inside: PositiveTime | None = Field(
         None,
         description="Work for each byte that a rank's elements of the program's `cubed_sphere` exchange inside it, as "
         "the mean over ranks; comes on top of `time`.",
@@ -259,7 +290,7 @@ class Work(OwnStep):
         description="What a rank of the program's `spectral` model works for: points, points and fields of the Fourier "
         "transforms, multiplications of the Legendre transforms or of the semi-implicit solve.",
     )
-    each: Time | None = Field(
+    each: PositiveTime | None = Field(
         None,
         description="Work for each of them; of multiplications, for a million. Comes on top of `time`.",
         examples=["4 us"],
@@ -278,14 +309,19 @@ class Work(OwnStep):
 
     @model_validator(mode="after")
     def _some(self) -> Self:
+        if self.per_element is not None and (self.per_point or self.grid or self.decomposition):
+            raise problem("found per_point, grid or decomposition beside it", "none of them", key="per_element")
         for key in ("per_element", "per_inside"):
             if getattr(self, key) is not None:
                 raise problem("found no elements", "only in a program with cubed_sphere", key=key)
         if self.cells is not None:
-            raise problem("found no parts of a grid", "only in a program with partition", key="cells")
-        for key in ("of", "each"):
-            if getattr(self, key) is not None:
-                raise problem("found no spectral model", "both of and each, in a program with spectral", key=key)
+            found = "found no parts of a grid, or none with per_cell"
+            raise problem(found, "only in a program with partition that has per_cell", key="cells")
+        for key, other in (("of", "each"), ("each", "of")):
+            if getattr(self, key) is not None and getattr(self, other) is None:
+                raise problem(f"found no {other} beside it", "both of and each", key=key)
+        if self.of is not None:
+            raise problem("found no spectral model", "only in a program with spectral", key="of")
         if self.time == 0 and self.per_point == 0:
             raise problem("found no work", "time or per_point of more than 0 s")
         for key in ("imbalance", "noise"):
@@ -606,10 +642,9 @@ def _scaled(step: dict[str, Any], share: int) -> dict[str, Any]:
         return step
     scaled = {}
     for key in {"time", "per_point"} & set(step):
-        try:
-            stated = parse_quantity(step[key], TIME, least=0)
-        except PydanticCustomError:
-            continue  # told where the key itself is checked
+        stated = time_or_none(step[key])
+        if stated is None:
+            continue
         scaled[key] = f"{max(stated * share // WHOLE, min(stated, 1))} ps"
     return step | scaled
 
