@@ -185,10 +185,18 @@ public:
     }
 
     /// Has nothing to do until a round of the repetition.
-    void idle_until(std::int64_t round, const std::string& name) {
+    /// \param name of the phase that this belongs to; empty: the last one of the step before
+    /// \pre there is a step before, or a name
+    void idle_until(std::int64_t round, const std::string& name = {}) {
         if (round <= per_repetition_) return;
         works_.emplace_back(0, Spread{}, Spread{}, 0);
-        add({.work = works_.size() - 1, .rounds = round - per_repetition_}, name);
+        Step idle{.work = works_.size() - 1, .rounds = round - per_repetition_};
+        if (name.empty()) {
+            const Step& before = steps_.back();
+            const auto phases = before.what ? static_cast<std::int32_t>(before.what->phases().size()) : 1;
+            idle.first_phase = before.first_phase + phases - 1;
+        }
+        add(std::move(idle), name);
     }
     /// Rounds of a repetition so far.
     [[nodiscard]] std::int64_t per_repetition() const { return per_repetition_; }

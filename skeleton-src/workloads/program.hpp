@@ -135,7 +135,7 @@ private:
         }
         std::vector<Role> roles;
         for (std::size_t role = 0; role < parts_.size(); ++role) {
-            made[role].program->idle_until(rounds, StepList::name_of(*parts_[role].turns.back().step));
+            made[role].program->idle_until(rounds);
             require_countable(*made[role].program);
             roles.push_back({parts_[role].role.name, parts_[role].role.ranks, made[role].program});
         }

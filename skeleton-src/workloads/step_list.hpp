@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -234,7 +235,7 @@ public:
           role_{std::move(role)},
           costs_{costs},
           permissions_{permissions},
-          communicators_{values.within("communicators.")},
+          communicators_{named_by_steps(values)},
           steps_{read("", values)} {}
 
     struct Step {
@@ -450,11 +451,28 @@ private:
         }
     }
 
+    /// The communicators that a step is of; of others nobody asks whether these ranks can have them.
+    [[nodiscard]] std::map<std::string, Communicator> named_by_steps(const Values& values) const {
+        const Values rules = values.within("communicators.");
+        std::map<std::string, Communicator> found;
+        for (const auto& [key, value] : values.all()) {
+            if (!key.starts_with("steps.") || !key.ends_with(".communicator")) continue;
+            const std::string& name = std::get<std::string>(value);
+            if (found.contains(name)) continue;
+            const Values rule = rules.within(name + ".");
+            if (rule.all().empty()) continue;
+            found.emplace(name, detail::make_communicator("communicators." + name, rule, ranks_));
+        }
+        return found;
+    }
+
     [[nodiscard]] Communicator communicator(const std::string& name) const {
         if (name.empty() || name == "all") return {Communicator::Rule::all, ranks_, ranks_};
-        const Values rule = communicators_.within(name + ".");
-        if (rule.all().empty()) refuse("communicator", "'" + name + "'", "all, or a name of workload.communicators");
-        return detail::make_communicator("communicators." + name, rule, ranks_);
+        const auto found = communicators_.find(name);
+        if (found == communicators_.end()) {
+            refuse("communicator", "'" + name + "'", "all, or a name of workload.communicators");
+        }
+        return found->second;
     }
 
     template <class ScheduleOf>
@@ -480,7 +498,7 @@ private:
     std::string role_;
     detail::StepCosts costs_;
     Permissions permissions_;
-    Values communicators_;
+    std::map<std::string, Communicator> communicators_;
     std::vector<std::string> open_, around_;  ///< labels, and those around a loop
     std::vector<Step> steps_;
 };

@@ -220,18 +220,21 @@ def test_bad_steps_are_refused(steps: list[Any], found: str, allowed: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("rule", "found"),
+    ("rule", "found", "key"),
     [
-        ({"consecutive": 3}, "found 3"),
-        ({"range": [1, 2]}, "found [1, 2]"),
-        ({}, "found no rule"),
-        ({"consecutive": 1, "every": 1}, "found consecutive, every"),
+        ({"consecutive": 3}, "found 3", "workload.communicators.c.consecutive"),
+        ({"range": [1, 2]}, "found [1, 2]", "workload.communicators.c.range"),
+        ({}, "found no rule", ""),
+        ({"consecutive": 1, "every": 1}, "found consecutive, every", ""),
     ],
 )
-def test_bad_communicators_are_refused(rule: dict[str, Any], found: str) -> None:
+@pytest.mark.parametrize("looped", [False, True])
+def test_bad_communicators_are_refused(rule: dict[str, Any], found: str, key: str, looped: bool) -> None:
+    steps = [HALO | {"communicator": "c"}]
     with pytest.raises(ValidationError) as refused:
-        point([HALO | {"communicator": "c"}], communicators={"c": rule})
+        point([{"loop": {"times": 2, "steps": steps}}] if looped else steps, communicators={"c": rule})
     assert found in str(refused.value)
+    assert refused.value.errors()[0]["ctx"]["key"] == key
 
 
 def test_a_program_takes_what_it_shares_and_keeps_its_identity() -> None:

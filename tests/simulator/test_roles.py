@@ -151,6 +151,27 @@ def test_numbers_of_steps_may_differ_and_messages_meet() -> None:
     assert without_costs(result) == without_costs(again)
 
 
+@pytest.mark.parametrize(
+    ("last", "phases"),
+    [
+        ([{"loop": {"times": 2, "steps": [work(1), {"barrier": {}}]}}], ["work", "barrier"]),
+        ([{"halo": {"width": 1, "grid": [8, 8, 1]}}], ["halo x-sweep", "halo y-sweep"]),
+        (
+            [{"halo": {"width": 1, "grid": [8, 8, 1], "begin": "h"}}, work(1), {"end": {"of": "h"}}],
+            ["halo x-sweep", "halo y-sweep", "work"],
+        ),
+    ],
+)
+def test_who_is_done_before_others_has_the_phases_of_its_steps(last: list[Any], phases: list[str]) -> None:
+    others = {"others": True, "steps": [{"loop": {"times": 20, "steps": [work(1)]}}]}
+    described = point({"first": {"range": [0, 4], "steps": last}, "rest": others}, 16)
+    names = [f"first {phase}" for phase in phases] + ["rest work"]
+    assert schedule(described.workload, 16).phases == names
+    done = Simulator().run(described)
+    assert list(done["phases"]) == names
+    assert {step["name"] for step in done["steps"]} == set(names)
+
+
 def test_a_role_of_all_ranks_is_the_program() -> None:
     steps = [{"halo": {"width": 2, "grid": [40, 30, 4]}}, {"work": {"per_point": "3 ns", "grid": [40, 30, 4]}}]
     whole = Simulator().run(
@@ -199,6 +220,15 @@ def test_bad_roles_are_refused(roles: dict[str, Any], found: str) -> None:
         point(roles, 16)
     assert found in str(refused.value)
     assert "allowed" in str(refused.value) or "at least" in str(refused.value)
+
+
+def test_who_waits_for_whom_is_told_by_the_steps_that_were_written() -> None:
+    halo = {"kind": "halo", "width": 1, "grid": [8, 8, 1]}
+    overlap = {"overlap": {"exchange": halo, "work": {"time": "1 us"}}}
+    loop = {"loop": {"times": 1, "steps": [work(1), receive("servers"), send("servers")]}}
+    stuck = {"model": MODEL | {"steps": [overlap, loop]}, "servers": SERVERS | {"steps": [receive("model")] * 2}}
+    with pytest.raises(ValidationError, match=r"which is at roles\.model\.steps\[1\]\.steps\[1\];"):
+        point(stuck, 16)
 
 
 def test_steps_stand_beside_no_roles_and_send_only_in_them() -> None:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from tramontane.cli.options import to_write
+
 graph = typer.Typer(
     help="Make a graph, a table of links between switches; see docs/machines.md.",
     no_args_is_help=True,
@@ -60,5 +62,5 @@ def _write(rows: Sequence[Sequence[object]], to: Path) -> None:
     from tramontane.errors import display_path
     from tramontane.study.networks.graph_makers import write
 
-    write(to, rows)
+    write(to_write("--to", to), rows)
     print(display_path(to))

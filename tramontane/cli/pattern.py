@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tramontane.cli.options import to_write
+
 pattern = typer.Typer(
     help="Make a pattern, a table of messages, out of something else; see docs/patterns.md.",
     no_args_is_help=True,
@@ -62,6 +64,7 @@ def from_partition(
         raise InputError("--domains", "", None, "a file .npz, and no --messages", problem="found something else")
     if cells_of not in makers.CELLS:
         raise InputError("--cells", "", cells_of, ", ".join(makers.CELLS))
+    to_write("--to", to, *(each for each in (grid, partition) if each))
     cells, pairs = makers.read_grid(grid) if grid else makers.icosahedral(icosahedron or 0, cells_of)
     if parts and parts > cells:
         raise InputError("--parts", "", parts, f"at most {cells}, the cells of the grid")
@@ -109,6 +112,7 @@ def elements(
         raise InputError("--cubed-sphere", "", None, allowed, problem="found both or none")
     if neighbours not in ("vertices", "edges"):
         raise InputError("--neighbours", "", neighbours, "vertices, edges")
+    to_write("--to", to, *([mesh] if mesh else []), Path(partition))
     corners = makers.cubed_sphere(cubed_sphere) if cubed_sphere else makers.read_corners(mesh or Path())
     found = makers.connections(corners, mesh or "--cubed-sphere")
     if partition in ("curve", "metis"):
@@ -138,16 +142,17 @@ def from_matrix(
     """Make a message of each entry of a communication matrix, dense or sparse, but for those of the diagonal."""
     from tramontane.study.patterns import pattern_makers as makers
 
+    to_write("--to", to, matrix)
     _write(makers.from_matrix(matrix), to)
 
 
 def _write(columns: Mapping[str, Any], to: Path) -> None:
     from tramontane.errors import display_path
     from tramontane.study.patterns import pattern_makers as makers
-    from tramontane.support.formatting import about_bytes, plural
+    from tramontane.support.formatting import plural, size
 
     makers.write(to, columns)
     print(display_path(to))
     ranks = int(max(columns["source"].max(), columns["target"].max())) + 1
-    number, size = len(columns["bytes"]), int(columns["bytes"].sum())
-    print(f"{plural(ranks, 'rank')}, {plural(number, 'message')}, {about_bytes(size)}", file=sys.stderr)
+    number, total = len(columns["bytes"]), int(columns["bytes"].sum())
+    print(f"{plural(ranks, 'rank')}, {plural(number, 'message')}, {size(total)}", file=sys.stderr)

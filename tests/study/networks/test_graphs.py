@@ -96,6 +96,13 @@ def test_machines_of_graphs_are_made_by_the_commands_they_name(tmp_path: Path) -
     )
 
 
+def test_a_graph_goes_to_no_folder_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"--to: found 'none/x.csv'; allowed: a file in a folder that exists"):
+        CliRunner().invoke(app, ["graph", "slim-fly", "5", "--to", "none/x.csv"], catch_exceptions=False)
+    assert not Path("none").exists()
+
+
 LAB = (
     "source,target,class,bandwidth,latency\ns1,s2,rack,25 GB/s,100 ns\n"
     "s1,s3,row,25 GB/s,400 ns\ns2,s3,row,25 GB/s,400 ns\n"

@@ -148,6 +148,19 @@ def test_steps_of_a_program_are_those_of_its_elements(tmp_path: Path, tables: Pa
         ("{elements: 2, parts: 4, partition: x}", "[{pattern: {}}]", "cubed_sphere.partition: found 'x'; allowed: c"),
         ("{elements: 2, parts: 4}", "[{work: {per_inside: 3}}]", "per_inside: found 3 without a unit; allowed: a num"),
         ("null", "[{work: {per_element: 3 us}}]", "per_element: found no elements; allowed: only in a program with c"),
+        ("{elements: 2, parts: 12}", "[{pattern: {}}]", "cubed_sphere.parts: found 12 parts; allowed: 24, the ranks"),
+        ("{elements: 2, parts: 24}", "[{work: {per_inside: 3 ells}}]", "workload.steps[0].per_inside: found unit 'el"),
+        ("{elements: 2, parts: 24}", "[{work: {per_inside: 0 ns}}]", "steps[0].per_inside: found '0 ns'; allowed: mor"),
+        (
+            "{elements: 2, parts: 24}\n  grid: [24, 24, 2]",
+            "[{work: {per_element: 1 us, per_point: 3 ns}}]",
+            "steps[0].per_element: found per_point, grid or decomposition beside it; allowed: none of them",
+        ),
+        (
+            "{elements: 2, parts: 24, levels: 2000000000, fields: 2000000000}",
+            "[{pattern: {}}]",
+            "workload.cubed_sphere.levels: found a message of 4 times 32000000000000000000 B; allowed: messages of at",
+        ),
     ],
 )
 def test_what_no_elements_are_is_told_in_one_line(tmp_path: Path, sphere: str, steps: str, said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,18 @@ def test_steps_of_a_program_are_those_of_its_parts(tmp_path: Path, tables: Path)
         ({"target": [1, 2]}, "{file: parts.npz, bytes: 8 B}", "parts.npz: found parts or links that can't be"),
         ({"cells": [1]}, "{file: parts.npz, bytes: 8 B}", "parts.npz: source, target, cells have different lengths"),
         ({}, "{file: parts.npz, bytes: 0 B}", "partition.bytes: found 0 B; allowed: more than 0 B"),
-        ({}, "null", "cells: found no parts of a grid; allowed: only in a program with partition"),
+        ({}, "null", "cells: found no parts of a grid, or none with per_cell; allowed: only in a program with part"),
+        ({}, "{file: parts.npz, bytes: 8 B}", "steps[0].cells: found no parts of a grid, or none with per_cell; allow"),
+        (
+            {"own": [5, 7, 1], "boundary": [2, 3, 0]},
+            "{file: parts.npz, bytes: 8 B, per_cell: 1 us}",
+            "workload.partition.file: found 3 parts; allowed: 2, the ranks",
+        ),
+        (
+            {},
+            "{file: parts.npz, bytes: 8 B, per_cell: 1 us}\n  cubed_sphere: {elements: 2, parts: 2}",
+            "workload.partition: found some beside cubed_sphere; allowed: one of the two",
+        ),
         ({}, "{file: parts.npz, bytes: 8 B, per_cell: 3}", "per_cell: found 3 without a unit"),
     ],
 )
@@ -106,6 +118,22 @@ def test_what_is_no_partition_is_told_in_one_line(tmp_path: Path, columns: Any, 
         point(tmp_path, keys, "[{work: {cells: inner}}]")
     assert said in str(told.value)
     assert "\n" not in str(told.value)
+
+
+def test_a_message_that_no_table_may_have_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "parts.npz")
+    said = "partition.bytes: found a message of 3 times 500000000000 B; allowed: messages of at most 2^40 B"
+    with pytest.raises(InputError, match=re.escape(said)):
+        point(tmp_path, "{file: parts.npz, bytes: 500 GB}", "[{pattern: {}}]")
+
+
+def test_a_halo_may_be_that_of_a_communicator(tmp_path: Path) -> None:
+    write(tmp_path / "parts.npz")
+    text = "ranks: 5\nmachine: torus-S\nworkload:\n  kind: program\n  partition: {file: parts.npz, bytes: 8 B}\n"
+    (tmp_path / "x.yaml").write_text(
+        text + "  communicators: {some: {range: [3, 2]}}\n  steps: [{pattern: {communicator: some}}]\n"
+    )
+    assert set(schedule(load_point(tmp_path / "x.yaml").workload, 5).transfers(0, "send")["source"].tolist()) == {3, 4}
 
 
 def test_a_command_writes_the_parts_of_a_grid(tmp_path: Path) -> None:

@@ -409,6 +409,19 @@ def test_a_matrix_becomes_its_messages(tmp_path: Path, form: str) -> None:
         ("from-matrix long.csv --to x.csv", "long.csv: found 1 x 3 numbers; allowed: a square matrix of bytes"),
         ("from-matrix zero.csv --to x.csv", "zero.csv: no message in it; allowed: a message or more"),
         ("from-matrix none.csv --to x.csv", "none.csv"),
+        ("from-matrix empty.csv --to x.csv", "empty.csv: found 0 x 1 numbers; allowed: a square matrix of bytes"),
+        ("from-matrix good.csv --to good.csv", "--to: good.csv is what is read; allowed: another file"),
+        ("from-matrix good.csv --to none/x.csv", "--to: found 'none/x.csv'; allowed: a file in a folder that exists"),
+        ("from-partition --to half.csv --bytes 8 --parts 2 --grid half.csv", "--to: half.csv is what is read; allowe"),
+        (
+            "from-partition --to part.csv --bytes 8 --icosahedron 0 --partition part.csv",
+            "--to: part.csv is what is read; allowed",
+        ),
+        (
+            "from-partition --to x.csv --bytes 1099511627776 --icosahedron 0 --parts 2",
+            "--bytes: found a message of ",
+        ),
+        ("elements --to x.csv --bytes 1099511627776 --cubed-sphere 2 --parts 2", "--bytes: found a message of "),
         ("from-matrix good.csv --to x.txt", "x.txt: found a file '.txt'; allowed: .csv, .npz"),
         (
             "from-partition --to x.csv --bytes 8 --parts 2",
@@ -439,7 +452,7 @@ def test_a_matrix_becomes_its_messages(tmp_path: Path, form: str) -> None:
     ],
 )
 def test_what_makes_no_pattern_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder, arguments: str, said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name, text in {
@@ -447,6 +460,7 @@ def test_what_makes_no_pattern_is_told_in_one_line(
         "long": "1,2,3\n",
         "zero": "4,0\n0,0\n",
         "good": "0,1\n1,0\n",
+        "empty": "",
         "own": "cell,neighbour\n1,1\n",
         "part": "part\n0\n1\n",
         "ragged": "part\n0\n1,1\n",
@@ -454,5 +468,8 @@ def test_what_makes_no_pattern_is_told_in_one_line(
         "gap": "part\n" + "0\n2\n" * 10,
     }.items():
         Path(f"{name}.csv").write_text(text)
+    there = {file.name: file.read_bytes() for file in Path().iterdir()}
     with pytest.raises(InputError, match=re.escape(said)):
         CliRunner().invoke(app, ["pattern", *arguments.split()], catch_exceptions=False)
+    assert {file.name: file.read_bytes() for file in Path().iterdir()} == there
+    assert not recwarn.list

@@ -172,14 +172,49 @@ def test_work_is_scaled_and_grids_of_halos_that_have_one_stay(tmp_path: Path) ->
     [
         ("{latitudes: 41, levels: 8, parts: 24}", "[{halo: {width: 1}}]", "latitudes: found 41; allowed: an even num"),
         ("{latitudes: 40, levels: 8, parts: 1}", "[{halo: {width: 1}}]", "parts: found 1; allowed: 2 or more"),
-        ("{latitudes: 40, levels: 8, parts: 23}", "[{halo: {width: 1}}]", "parts: found 23; allowed: at most 20 sets"),
+        (
+            "{latitudes: 40, levels: 8, parts: 23}",
+            "[{halo: {width: 1}}]",
+            "parts: found 23; allowed: the product of at most 20 sets of latitudes and at most 8 of levels",
+        ),
+        ("{latitudes: 40, levels: 8, parts: 12}", "[{halo: {width: 1}}]", "parts: found 12 parts; allowed: 24, the ra"),
         ("{latitudes: 40, levels: 8, parts: 24}", "[{work: {of: points, each: 3}}]", "each: found 3 without a unit"),
-        ("{latitudes: 40, levels: 8, parts: 24}", "[{work: {of: points}}]", "of: found no spectral model; allowed: bo"),
+        (
+            "{latitudes: 40, levels: 8, parts: 24}",
+            "[{work: {of: points}}]",
+            "of: found no each beside it; allowed: both",
+        ),
+        ("{latitudes: 40, levels: 8, parts: 24}", "[{work: {each: 3 ns}}]", "each: found no of beside it; allowed: b"),
+        (
+            "{latitudes: 40, levels: 8, parts: 24}",
+            "[{work: {of: points, each: 0 ns}}]",
+            "steps[0].each: found '0 ns'; allowed: more than zero",
+        ),
+        (
+            "{latitudes: 40, levels: 8, parts: 24}",
+            "[{loop: {times: 2, steps: [{work: {of: points, each: 3 ells}}]}}]",
+            "workload.steps[0].steps[0].each: found unit 'ells'",
+        ),
+        (
+            "{latitudes: 40, levels: 8, parts: 24}",
+            "[{broadcast: {transposes: grid-fourier, algorithm: binomial}}]",
+            "steps[0].transposes: found 'grid-fourier' with operation broadcast; allowed: only with alltoall, alltoal",
+        ),
+        (
+            "{latitudes: 40, levels: 8, parts: 24}",
+            "[{alltoall: {transposes: grid-fourier, algorithm: burst, count: 3}}]",
+            "steps[0].count: found some beside transposes, which says it; allowed: one of the two",
+        ),
+        (
+            "{latitudes: 40, levels: 8, parts: 24}\n  communicators: [rows]",
+            "[{alltoall: {transposes: grid-fourier, algorithm: burst}}]",
+            "communicators: found",
+        ),
         ("null", "[{work: {of: points, each: 3 ns}}]", "of: found no spectral model"),
         (
             "null",
-            "[{alltoall: {transposes: grid-fourier, algorithm: burst, count: 1}}]",
-            "transposes: found an unknown key",
+            "[{alltoall: {transposes: grid-fourier, algorithm: burst}}]",
+            "steps[0].transposes: found no spectral model; allowed: only in a program with spectral",
         ),
     ],
 )
@@ -188,3 +223,26 @@ def test_what_no_model_is_is_told_in_one_line(tmp_path: Path, model: str, steps:
         point(tmp_path, model, steps)
     assert said in str(told.value)
     assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("step", ["{alltoall: {transposes: grid-fourier, algorithm: burst}}", "{halo: {width: 1}}"])
+@pytest.mark.parametrize("ranks", [12, 25, 48])
+def test_a_model_is_for_as_many_ranks_as_there_are(tmp_path: Path, step: str, ranks: int) -> None:
+    with pytest.raises(InputError, match=rf"workload.spectral.parts: found 24 parts; allowed: {ranks}, the ranks"):
+        point(tmp_path, "{latitudes: 40, levels: 8, parts: 24}", f"[{step}]", ranks)
+
+
+def test_a_model_may_be_that_of_a_role(tmp_path: Path) -> None:
+    transposition = "[{alltoallv: {transposes: grid-fourier, algorithm: burst}}]"
+    alone = point(tmp_path, "{latitudes: 40, levels: 8, parts: 24}", transposition)
+    roles = "[]\n  roles:\n    servers: {range: [0, 4], steps: [{work: {time: 1 us}}]}\n"
+    roles += f"    model: {{others: true, steps: {transposition}}}"
+    beside = point(tmp_path, "{latitudes: 40, levels: 8, parts: 24}", roles, 28)
+    columns = ("source", "destination", "bytes")
+    sent, own = (schedule(each.workload, each.ranks).transfers(0, "send") for each in (beside, alone))
+    got = sorted(zip(*(sent[name].tolist() for name in columns), strict=True))
+    assert got == sorted(
+        (a + 4, b + 4, size) for a, b, size in zip(*(own[name].tolist() for name in columns), strict=True)
+    )
+    with pytest.raises(InputError, match=r"spectral.parts: found 20 parts; allowed: 4, 24, the ranks of a role"):
+        point(tmp_path, "{latitudes: 40, levels: 8, parts: 20}", roles, 28)

@@ -10,11 +10,12 @@ from tramontane.study.patterns import element_makers, patterns
 from tramontane.study.reading.messages import problem
 from tramontane.study.values.fields import Choice, Count, Whole
 from tramontane.study.values.settings import Settings
-from tramontane.study.values.units import DOUBLE, WHOLE, Share, parse_time
+from tramontane.study.values.units import DOUBLE, WHOLE, Share, time_or_none
 
 CURVE, METIS = "curve", "metis"
 EDGES, VERTICES = "edges", "vertices"
 _NAME = "cubed_sphere"
+_PARTS, _LEVELS = f"{_NAME}.parts", f"{_NAME}.levels"
 MOST_ALONG = 400
 """Elements along an edge: who is beside whom is worked out whenever a point is read."""
 
@@ -57,6 +58,11 @@ class CubedSphere(Settings):
         return self
 
     @property
+    def ranks(self) -> int:
+        """Ranks that it is for."""
+        return self.parts
+
+    @property
     def size(self) -> int:
         """Bytes of a point."""
         return DOUBLE * self.levels * self.fields
@@ -67,7 +73,7 @@ class CubedSphere(Settings):
 
     def columns(self) -> dict[str, element_makers.Integers]:
         """Return the messages of an exchange: `source`, `target`, `bytes`."""
-        return element_makers.messages(self._connected(), self.owners(), self.points, self.size)
+        return element_makers.messages(self._connected(), self.owners(), self.points, self.size, _LEVELS)
 
     def inside(self) -> element_makers.Integers:
         """Return the bytes that each part exchanges between its own elements."""
@@ -112,6 +118,8 @@ def _table(sphere: CubedSphere) -> tuple[str, int]:
 def on_elements(step: dict[str, Any], sphere: CubedSphere) -> dict[str, Any]:
     """Return a step with what the elements say: the table of a pattern that names none, and the work for elements.
 
+    Work that can't have it stays as it is, and is refused where its own keys are checked.
+
     Raises
     ------
     PydanticCustomError
@@ -123,17 +131,21 @@ def on_elements(step: dict[str, Any], sphere: CubedSphere) -> dict[str, Any]:
         if not patterns.is_kept(digest):
             _table.__wrapped__(shape)
     except InputError as error:
-        raise problem(error.problem, error.allowed, key=f"{_NAME}.parts") from None
+        raise problem(error.problem, error.allowed, key=_LEVELS if error.source == _LEVELS else _PARTS) from None
     if step.get("kind") == "pattern" and step.get("file") is None and step.get("table") is None:
         return step | {"table": digest}
     if step.get("kind") == "work":
-        step = dict(step)
+        kept, step = step, dict(step)
         if "per_element" in step:
+            if {"per_point", "grid", "decomposition"} & set(step):
+                return kept
             each = step.pop("per_element")
             step |= {"per_point": each, "grid": [6 * sphere.elements**2, 1, 1], "decomposition": [sphere.parts, 1]}
         if "per_inside" in step:
             share = WHOLE if sphere.inside_scale is None else sphere.inside_scale
-            each = parse_time(step.pop("per_inside"), "per_inside") * share // WHOLE
-            total = parse_time(step.get("time", "0 s"), "time") + each * inside
-            step["time"] = f"{max(total, 1)} ps"  # ranks of one element have nothing inside, and a step is some work
+            stated, time = time_or_none(step.pop("per_inside")), time_or_none(step.get("time", "0 s"))
+            if not stated or time is None:
+                return kept
+            # ranks of one element have nothing inside, and a step is some work
+            step["time"] = f"{max(time + stated * share // WHOLE * inside, 1)} ps"
     return step

@@ -230,7 +230,7 @@ def check_parts(part: Integers, parts: int, source: str | Path) -> None:
         raise InputError(source, "", None, f"an element or more in each of {parts} parts", problem=problem)
 
 
-def messages(found: Connections, part: Integers, points: int, size: int) -> dict[str, Integers]:
+def messages(found: Connections, part: Integers, points: int, size: int, key: str = "--bytes") -> dict[str, Integers]:
     """Return what the owners of elements send each other, everything for a neighbour in one message.
 
     Parameters
@@ -243,6 +243,8 @@ def messages(found: Connections, part: Integers, points: int, size: int) -> dict
         Points along an edge.
     size : int
         Bytes of a point: levels, fields, 8 B each.
+    key : str
+        What says how many they are, for the refusal of too many (InputError).
 
     Returns
     -------
@@ -254,7 +256,7 @@ def messages(found: Connections, part: Integers, points: int, size: int) -> dict
     between = source != target
     link, which = np.unique(source[between] * parts + target[between], return_inverse=True)
     values = np.bincount(which, weights=found.values(points)[between]).astype(np.int64)
-    return {"source": link // parts, "target": link % parts, "bytes": values * size}
+    return {"source": link // parts, "target": link % parts, "bytes": pattern_makers.sized(values, size, key)}
 
 
 def inside(found: Connections, part: Integers, points: int, size: int) -> Integers:

@@ -10,16 +10,17 @@ from pydantic import Field, model_validator
 
 from tramontane.errors import InputError, display_path
 from tramontane.study.patterns import patterns
-from tramontane.study.patterns.pattern_makers import read_arrays, whole_numbers
+from tramontane.study.patterns.pattern_makers import read_arrays, sized, whole_numbers
 from tramontane.study.reading.messages import problem
 from tramontane.study.values.fields import Text, Whole
 from tramontane.study.values.settings import Settings
-from tramontane.study.values.units import Size, Time, parse_time
+from tramontane.study.values.units import Size, Time, time_or_none
 
 DOMAINS = ("own", "inner", "boundary", "halo")
 """Cells of a part: its own, those of them that no other part needs, those that one does, and those it gets."""
 _LINKS = ("source", "target", "cells")
 _PARTS = ("own", "boundary")
+_BYTES = "partition.bytes"
 _ALLOWED = "what `tramontane pattern from-partition --domains` writes"
 
 
@@ -34,7 +35,7 @@ class Partition(Settings):
     messages: Annotated[int, Whole(1, 1000)] = Field(
         1, description="Messages to each neighbour in an exchange, such as one for each field."
     )
-    per_cell: Time = Field(0, description="Work for a cell, of all `work` that has `cells`.", examples=["100 us"])
+    per_cell: Time = Field(0, description="Work for a cell; all `work` that has `cells` needs it.", examples=["100 us"])
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -46,6 +47,11 @@ class Partition(Settings):
             where = ": ".join(part for part in (display_path(error.source), error.key, error.problem) if part)
             raise problem(where, error.allowed, key="file") from None
         return self
+
+    @property
+    def ranks(self) -> int:
+        """Ranks that it is for."""
+        return self.parts().number
 
     def parts(self) -> "Parts":
         """Return what is in the file (InputError)."""
@@ -86,13 +92,18 @@ class Parts:
         if not right:
             raise InputError(path, "", None, _ALLOWED, problem="found parts or links that can't be")
 
+    @property
+    def number(self) -> int:
+        """How many parts there are."""
+        return len(self._columns["own"])
+
     def messages(self, size: int, number: int) -> dict[str, NDArray[np.int64]]:
-        """Return so many messages for each link, of so many bytes a cell."""
+        """Return so many messages for each link, of so many bytes a cell (InputError if these are too many)."""
         source, target, cells = (np.repeat(self._columns[name], number) for name in _LINKS)
         return {
             "source": source,
             "target": target,
-            "bytes": cells * size,
+            "bytes": sized(cells, size, _BYTES),
             "tag": np.tile(np.arange(number), len(cells) // number),
         }
 
@@ -117,13 +128,24 @@ def _table(partition: Partition, parts: Parts) -> str:
 
 
 def on_cells(step: dict[str, Any], partition: Partition) -> dict[str, Any]:
-    """Return a step with what the parts say: the table of a pattern that names none, and the work for cells."""
+    """Return a step with what the parts say: the table of a pattern that names none, and the work for cells.
+
+    A step that can't have it stays as it is, and is refused where its own keys are checked.
+    """
     if step.get("kind") == "pattern" and step.get("file") is None and step.get("table") is None:
         parts = partition.parts()
-        digest = _table(partition, parts)
-        return step | {"table": digest if patterns.is_kept(digest) else _table.__wrapped__(partition, parts)}
+        try:
+            digest = _table(partition, parts)
+            return step | {"table": digest if patterns.is_kept(digest) else _table.__wrapped__(partition, parts)}
+        except InputError as error:
+            if error.source != _BYTES:
+                raise
+            raise problem(error.problem, error.allowed, key=_BYTES) from None
     if step.get("kind") == "work" and step.get("cells") in DOMAINS:
+        time = time_or_none(step.get("time", "0 s"))
+        if time is None or partition.per_cell == 0:
+            return step
         made = {key: value for key, value in step.items() if key != "cells"}
         more = round(partition.parts().cells(step["cells"]) * partition.per_cell)
-        return made | {"time": f"{max(parse_time(step.get('time', '0 s'), 'time') + more, 1)} ps"}
+        return made | {"time": f"{max(time + more, 1)} ps"}
     return step

@@ -5,6 +5,7 @@ of an ocean model.
 """
 
 import io
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,8 @@ Pairs = tuple[Integers, Integers]
 NEIGHBOURS = ("neighbours", "cellsOnCell", "neighbor_cell_index")
 """Tables of the neighbours of each cell: one that counts cells from 0, MPAS's and ICON's, which count from 1."""
 _SPARSE = {"data", "shape", "format"}
-_MOST = 2**40
+MOST_BYTES = 2**40
+"""Of a message."""
 _MOST_VALUES = 500_000_000
 """Of an array in a file: ten neighbours of each of 50 million cells. A small file may claim to hold any number."""
 
@@ -218,7 +220,22 @@ def _halos(cells: int, pairs: Pairs, part: Integers, width: int) -> tuple[Intege
 def _links(source: Integers, target: Integers, parts: int, what: str, size: int) -> dict[str, Integers]:
     """Return source and target of all links once, and what passes each: so much for each time that it is named."""
     link, number = np.unique(source * parts + target, return_counts=True)
-    return {"source": link // parts, "target": link % parts, what: number * size}
+    return {"source": link // parts, "target": link % parts, what: sized(number, size)}
+
+
+def sized(number: Integers, size: int, key: str = "--bytes") -> Integers:
+    """Return the bytes of messages of so many cells, or points, of so many bytes each.
+
+    Raises
+    ------
+    InputError
+        If that is more than a message may have; `key` says how many they are.
+    """
+    most = int(number.max(initial=1))
+    if most * size > MOST_BYTES:
+        found = f"found a message of {most} times {size} B"
+        raise InputError(key, "", None, "messages of at most 2^40 B", problem=found)
+    return number * size
 
 
 def from_matrix(path: Path) -> dict[str, Integers]:
@@ -245,7 +262,8 @@ def from_matrix(path: Path) -> dict[str, Integers]:
     allowed = "a square matrix of bytes, .csv or .npz"
     try:
         if path.suffix.lower() == ".csv":
-            dense: NDArray[Any] = np.loadtxt(path, delimiter=",", ndmin=2, comments=None)
+            with warnings.catch_warnings(action="ignore"):  # that there is nothing in it is told below
+                dense: NDArray[Any] = np.loadtxt(path, delimiter=",", ndmin=2, comments=None)
         elif path.suffix.lower() == ".npz":
             with np.load(path, allow_pickle=False) as arrays:
                 if set(arrays) >= _SPARSE:
@@ -307,17 +325,22 @@ def _messages(path: Path, source: NDArray[Any], target: NDArray[Any], size: NDAr
     """Return messages in order; the entries of one pair are summed, as in a sparse matrix."""
     if size.dtype.kind not in "iuf":
         raise InputError(path, "", None, "whole numbers of bytes", problem=f"found values of type {size.dtype}")
-    wrong = np.flatnonzero(~((size >= 0) & (size <= _MOST) & (np.floor(size) == size)))
+    wrong = np.flatnonzero(~((size >= 0) & (size <= MOST_BYTES) & (np.floor(size) == size)))
     if len(wrong):
         one = int(wrong[0])
         key = f"row {int(source[one]) + 1}, column {int(target[one]) + 1}"
-        raise InputError(path, key, size[one].item(), f"a whole number of bytes, 0 to {_MOST}")
+        raise InputError(path, key, size[one].item(), f"a whole number of bytes, 0 to {MOST_BYTES}")
     keep = (source != target) & (size > 0)
     link, place = np.unique(source[keep].astype(np.int64) << 32 | target[keep].astype(np.int64), return_inverse=True)
     if len(link) == 0:
         raise InputError(path, "", None, "a message or more", problem="no message in it")
     total = np.zeros(len(link), dtype=np.int64)
     np.add.at(total, place, size[keep].astype(np.int64))
+    beyond = np.flatnonzero(total > MOST_BYTES)
+    if len(beyond):
+        one = int(link[beyond[0]])
+        key = f"row {(one >> 32) + 1}, column {(one & 0xFFFFFFFF) + 1}"
+        raise InputError(path, key, int(total[beyond[0]]), f"a whole number of bytes, 0 to {MOST_BYTES}")
     return {"source": link >> 32, "target": link & 0xFFFFFFFF, "bytes": total}
 
 

@@ -241,10 +241,9 @@ BandwidthOrUnlimited = Annotated[int | str, Quantity(BANDWIDTH, *_BOUNDS["bandwi
 Frequency = Annotated[int, Quantity(FREQUENCY, *_BOUNDS["frequency"])]
 
 
-def parse_time(text: object, key: str) -> int:
-    """Turn the time of a key that a validator reads itself into picoseconds, zero allowed; errors name the key."""
+def time_or_none(text: object) -> int | None:
+    """Turn a time into picoseconds, zero allowed; None for what the check of its own key refuses."""
     try:
         return parse_quantity(text, TIME, least=0)
-    except PydanticCustomError as error:
-        context = error.context or {}
-        raise problem(context["problem"], context["allowed"], key=key) from None
+    except PydanticCustomError:
+        return None

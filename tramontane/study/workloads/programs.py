@@ -9,7 +9,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer, model_validator
+from pydantic import (
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from tramontane.study.patterns.cubed_spheres import CubedSphere, on_elements
@@ -17,8 +24,25 @@ from tramontane.study.patterns.partitions import DOMAINS, Partition, on_cells
 from tramontane.study.reading.messages import problem, submodels, tag
 from tramontane.study.values.fields import Choice, Count, Name, NonNegative, WholeList, Wholes
 from tramontane.study.values.settings import Settings, filled
-from tramontane.study.values.units import FRACTION, TIME, WHOLE, Share, Size, Time, format_quantity, parse_quantity
-from tramontane.study.workloads.spectral import AMOUNTS, TRANSPOSES, Spectral, on_spectral
+from tramontane.study.values.units import (
+    FRACTION,
+    WHOLE,
+    PositiveTime,
+    Share,
+    Size,
+    Time,
+    format_quantity,
+    parse_quantity,
+    time_or_none,
+)
+from tramontane.study.workloads.spectral import (
+    AMOUNTS,
+    SAID_BY_MODEL,
+    TRANSPOSED_BY,
+    TRANSPOSES,
+    Spectral,
+    on_spectral,
+)
 from tramontane.study.workloads.workloads import (
     COLLECTIVES,
     OPTIMAL,
@@ -35,6 +59,7 @@ from tramontane.study.workloads.workloads import (
     Weights,
     in_numbers,
 )
+from tramontane.support.formatting import plural
 
 ALL = "all"
 """The communicator of all ranks."""
@@ -204,6 +229,20 @@ class CollectiveStep(StepOf, Collective):
         "`count` as its weight is than the mean of all. Only for alltoallv. Default: all alike.",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_a_model(cls, data: Any) -> Any:
+        """Refuse a transposition that no model has filled in."""
+        if not isinstance(data, dict) or data.get("transposes") not in TRANSPOSES:
+            return data
+        if data.get("operation") not in TRANSPOSED_BY:
+            found = f"found '{data['transposes']}' with operation {data.get('operation')}"
+            raise problem(found, f"only with {', '.join(TRANSPOSED_BY)}", key="transposes")
+        said = next((key for key in SAID_BY_MODEL if key in data), None)
+        if said is not None:
+            raise problem("found some beside transposes, which says it", "one of the two", key=said)
+        raise problem("found no spectral model", "only in a program with spectral", key="transposes")
+
     def schedule_keys(self) -> dict[str, Any]:
         """Return the keys of its kind."""
         return {key: value for key, value in super().schedule_keys().items() if key != "groups"}
@@ -238,7 +277,7 @@ class Work(OwnStep):
     per_element: Time | None = Field(
         None, description="The same for each element that a rank has of the program's `cubed_sphere`."
     )
-    per_inside: Time | None = Field(
+    per_inside: PositiveTime | None = Field(
         None,
         description="Work for each byte that a rank's elements of the program's `cubed_sphere` exchange inside it, as "
         "the mean over ranks; comes on top of `time`.",
@@ -251,7 +290,7 @@ class Work(OwnStep):
         description="What a rank of the program's `spectral` model works for: points, points and fields of the Fourier "
         "transforms, multiplications of the Legendre transforms or of the semi-implicit solve.",
     )
-    each: Time | None = Field(
+    each: PositiveTime | None = Field(
         None,
         description="Work for each of them; of multiplications, for a million. Comes on top of `time`.",
         examples=["4 us"],
@@ -270,14 +309,19 @@ class Work(OwnStep):
 
     @model_validator(mode="after")
     def _some(self) -> Self:
+        if self.per_element is not None and (self.per_point or self.grid or self.decomposition):
+            raise problem("found per_point, grid or decomposition beside it", "none of them", key="per_element")
         for key in ("per_element", "per_inside"):
             if getattr(self, key) is not None:
                 raise problem("found no elements", "only in a program with cubed_sphere", key=key)
         if self.cells is not None:
-            raise problem("found no parts of a grid", "only in a program with partition", key="cells")
-        for key in ("of", "each"):
-            if getattr(self, key) is not None:
-                raise problem("found no spectral model", "both of and each, in a program with spectral", key=key)
+            found = "found no parts of a grid, or none with per_cell"
+            raise problem(found, "only in a program with partition that has per_cell", key="cells")
+        for key, other in (("of", "each"), ("each", "of")):
+            if getattr(self, key) is not None and getattr(self, other) is None:
+                raise problem(f"found no {other} beside it", "both of and each", key=key)
+        if self.of is not None:
+            raise problem("found no spectral model", "only in a program with spectral", key="of")
         if self.time == 0 and self.per_point == 0:
             raise problem("found no work", "time or per_point of more than 0 s")
         for key in ("imbalance", "noise"):
@@ -598,10 +642,9 @@ def _scaled(step: dict[str, Any], share: int) -> dict[str, Any]:
         return step
     scaled = {}
     for key in {"time", "per_point"} & set(step):
-        try:
-            stated = parse_quantity(step[key], TIME, least=0)
-        except PydanticCustomError:
-            continue  # told where the key itself is checked
+        stated = time_or_none(step[key])
+        if stated is None:
+            continue
         scaled[key] = f"{max(stated * share // WHOLE, min(stated, 1))} ps"
     return step | scaled
 
@@ -659,6 +702,9 @@ class Program(Communication):
         description="Sets of ranks that do something else each, in the place of `steps`. Every rank has one role.",
     )
 
+    _parts: dict[str, int] = PrivateAttr(default_factory=dict)
+    """Among how many ranks each of `_GRIDS` is shared, until that is held against those that there are."""
+
     _on_grid: ClassVar[tuple[str, ...]] = ("transposition", "halo")
     _of_bytes: ClassVar[tuple[str, ...]] = ("send", "read", "write")
 
@@ -681,15 +727,17 @@ class Program(Communication):
                 step = step if grid is None else _filled(step, fill, grid)
             return step if share is None else _filled(step, _scaled, share)
 
+        model = cls._valid(Spectral, data.get("spectral"))
+
         def in_full(block: Any) -> Any:
             known = isinstance(block, dict) and isinstance(block.get("steps"), list)
             if not known:
                 return block
+            named = block.get("communicators") or {}
+            if model is not None and "'transposes'" in str(block["steps"]) and isinstance(named, dict):
+                block = block | {"communicators": model.communicators() | named}
             return block | {"steps": [on_grids(step) for step in cls._all_in_full(block["steps"], shared)]}
 
-        model = cls._valid(Spectral, data.get("spectral"))
-        if model is not None and "roles" not in data and "'transposes'" in str(data.get("steps")):
-            data = data | {"communicators": model.communicators() | (data.get("communicators") or {})}
         if isinstance(data.get("roles"), dict):
             dotted = next((name for name in data["roles"] if "." in str(name)), None)
             if dotted:
@@ -768,6 +816,10 @@ class Program(Communication):
 
     @model_validator(mode="after")
     def _shared(self) -> Self:
+        if self.cubed_sphere and self.partition:
+            raise problem("found some beside cubed_sphere", "one of the two", key="partition")
+        grids = {key: getattr(self, key) for key in _GRIDS}
+        self._parts = {key: grid.ranks for key, grid in grids.items() if grid is not None}
         self._fill(
             grid=None, decomposition=None, total=None, cubed_sphere=None, partition=None, spectral=None, work_scale=None
         )  # the steps have it now
@@ -787,8 +839,19 @@ class Program(Communication):
         data: dict[str, Any] = handler(self)
         return data if self.roles else {key: value for key, value in data.items() if key != "roles"}
 
+    def on_nodes(self, ranks: int) -> Self:
+        """Return the program with the ranks of a node in the place of the word that stands for them."""
+        made = super().on_nodes(ranks)
+        made._parts = self._parts
+        return made
+
     def for_ranks(self, ranks: int) -> Self:
         """Return the program with what was left out and follows from the number of ranks; see `ByRules`."""
+        if self._parts:
+            self._check_parts(ranks)
+            checked = self.model_copy()
+            checked._parts = {}
+            return checked.for_ranks(ranks)
         if not any(_is_by_rules(step) for steps in self._lists for step in _each(steps)):
             return super().for_ranks(ranks)
         data = self.canonical()
@@ -799,6 +862,20 @@ class Program(Communication):
             key = f"workload.roles.{name}"
             data["roles"][name]["steps"] = _in_place_of_rules(role.steps, among, role.communicators, key)
         return type(self).model_validate(data, context={"canonical": True}).for_ranks(ranks)
+
+    def _check_parts(self, ranks: int) -> None:
+        """Refuse what is shared among other ranks than those of the program, or of a role or communicator."""
+        all_ranks = [(self.communicators, ranks)]
+        sets = [(role.communicators, self._ranks_of(role, ranks)) for role in self.roles.values()] or all_ranks
+        whole = [size for _, size in sets]
+        some = [_size_of(each, size) for named, size in sets for each in named.values()]
+        for key, parts in self._parts.items():
+            # Ranks of a communicator may exchange a halo; a spectral model has communicators of its own.
+            sizes = sorted({*whole, *(some if key != "spectral" else [])})
+            if parts not in sizes:
+                what = "the ranks" if sizes == [ranks] else "the ranks of a role or communicator"
+                name = f"workload.{key}.{'file' if key == 'partition' else 'parts'}"
+                raise problem(f"found {plural(parts, 'part')}", f"{', '.join(map(str, sizes))}, {what}", key=name)
 
     def _ranks_of(self, role: Role, ranks: int) -> int:
         """Return how many ranks a role has; the compiled description refuses those that can't be."""
@@ -848,13 +925,23 @@ class Program(Communication):
     def as_written(self, refused: PydanticCustomError) -> PydanticCustomError:
         """Return what the compiled description says of its keys, said of those that a user writes."""
         said = refused.context or {}
-        lowered = re.fullmatch(r"((?:workload\.)?(?:roles\.([^.]+)\.)?steps)\.(\d.*)", said.get("key", ""))
-        if lowered is None:
+        if "key" not in said:
             return refused
+        text = re.sub(
+            r"\broles\.[^\s.]+(?:\.steps\.\d+)+",  # a step of another role
+            lambda other: re.sub(r"\.(\d+)", r"[\1]", self._as_written(other[0])),
+            said["problem"],
+        )
+        return problem(text, said["allowed"], key=self._as_written(said["key"]), hint=said["hint"])
+
+    def _as_written(self, key: str) -> str:
+        """Return the key of a lowered step as that of the step that it was made from; any other as it is."""
+        lowered = re.fullmatch(r"((?:workload\.)?(?:roles\.([^.]+)\.)?steps)\.(\d.*)", key)
+        if lowered is None:
+            return key
         before, role, after = lowered.groups()
         steps = self.roles[role].steps if role else self.steps
-        key = ".".join([before, *_as_written(steps, after.split("."))])
-        return problem(said["problem"], said["allowed"], key=key, hint=said["hint"])
+        return ".".join([before, *_as_written(steps, after.split("."))])
 
 
 STEPS: tuple[type[Settings], ...] = (Work, Overlap, End, Loop, Send, Receive, Write, Read, Notify)

@@ -21,13 +21,17 @@ from pydantic import Field, model_validator
 from tramontane.study.reading.messages import problem
 from tramontane.study.values.fields import Count, Whole
 from tramontane.study.values.settings import Settings
-from tramontane.study.values.units import parse_time
+from tramontane.study.values.units import time_or_none
 
 GRID_FOURIER, FOURIER_SPECTRAL, SPECTRAL_COLUMNS = "grid-fourier", "fourier-spectral", "spectral-columns"
 BACK = {"fourier-grid": GRID_FOURIER, "spectral-fourier": FOURIER_SPECTRAL, "columns-spectral": SPECTRAL_COLUMNS}
 """The other way of each."""
 TRANSPOSES = (GRID_FOURIER, FOURIER_SPECTRAL, SPECTRAL_COLUMNS, *BACK)
 """From which layout to which a step transposes."""
+TRANSPOSED_BY = ("alltoall", "alltoallv")
+"""The operations that transpose."""
+SAID_BY_MODEL = ("count", "communicator", "spread", "senders", "receivers", "groups")
+"""Keys of a transposition that the model says."""
 POINTS, FOURIER, LEGENDRE, SOLVE = "points", "fourier", "legendre", "solve"
 AMOUNTS = (POINTS, FOURIER, LEGENDRE, SOLVE)
 """What work is stated for."""
@@ -54,9 +58,14 @@ class Spectral(Settings):
         if self.parts == 1:
             raise problem("found 1", "2 or more, among which something is sent", key="parts")
         if self._sets is None:
-            most = f"at most {self.half} sets of latitudes times {self.levels} of levels"
+            most = f"the product of at most {self.half} sets of latitudes and at most {self.levels} of levels"
             raise problem(f"found {self.parts}", most, key="parts")
         return self
+
+    @property
+    def ranks(self) -> int:
+        """Ranks that it is for."""
+        return self.parts
 
     @property
     def half(self) -> int:
@@ -189,13 +198,12 @@ def _summed(owner: NDArray[np.int64], what: NDArray[np.int64], sets: int) -> NDA
 def on_spectral(step: dict[str, Any], model: Spectral) -> dict[str, Any]:
     """Return a step with what the model says: the blocks of a transposition, the grid of a halo, the time of work.
 
-    Raises
-    ------
-    PydanticCustomError
-        If a time can't be read.
+    A step that can't have it stays as it is, and is refused where its own keys are checked.
     """
-    step = dict(step)
+    kept, step = step, dict(step)
     if step.get("kind") == "collective" and step.get("transposes") in TRANSPOSES:
+        if step.get("operation") not in TRANSPOSED_BY or set(SAID_BY_MODEL) & set(step):
+            return kept
         transposes = step.pop("transposes")
         among = LEVEL_SETS if BACK.get(transposes, transposes) == FOURIER_SPECTRAL else LATITUDE_SETS
         sizes: dict[str, Any] = {"count": model.block(transposes)}
@@ -205,7 +213,9 @@ def on_spectral(step: dict[str, Any], model: Spectral) -> dict[str, Any]:
     if step.get("kind") == "halo" and "grid" not in step:
         step["grid"] = [2 * model.half + 18, model.latitudes, model.levels * model.fields]
     if step.get("kind") == "work" and step.get("of") in AMOUNTS and "each" in step:
-        of, each = step.pop("of"), parse_time(step.pop("each"), "each")
+        of, each, time = step.pop("of"), time_or_none(step.pop("each")), time_or_none(step.get("time", "0 s"))
+        if not each or time is None:
+            return kept
         scale = _MILLION if of in (LEGENDRE, SOLVE) else 1
-        step["time"] = f"{max(1, parse_time(step.get('time', '0 s'), 'time') + each * model.amount(of) // scale)} ps"
+        step["time"] = f"{max(1, time + each * model.amount(of) // scale)} ps"
     return step
