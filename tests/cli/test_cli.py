@@ -22,6 +22,8 @@ from tests.waiting import wait_for
 from tramontane import __version__, cli
 from tramontane.campaign.plan import Plan
 from tramontane.cli.calibrate import _counts
+from tramontane.cli.options import stem_to_write
+from tramontane.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 
@@ -567,6 +569,18 @@ def test_no_command_overwrites_the_point_it_reads(here: Path, tramontane: Callab
     answer = tramontane(command, point, *(() if command == "utilisation" else ("--output", point)))
     assert answer == (2, "", "--output: point.json is what is read; allowed: another file\n")
     assert (here / point).read_text() == text
+
+
+@pytest.mark.parametrize("named", ["net", "net.svg", "net.pdf"])
+def test_an_ending_that_is_named_is_not_written_twice(here: Path, named: str) -> None:
+    assert stem_to_write("--output", Path(named), ("svg", "png", "pdf")) == Path("net")
+    assert stem_to_write("--output", Path("net.v2"), ("svg", "png", "pdf")) == Path("net.v2")
+
+
+@pytest.mark.parametrize("named", [".", "..", "/"])
+def test_a_folder_is_no_name_of_files(named: str) -> None:
+    with pytest.raises(InputError, match=f"--output: found '{re.escape(named)}'; allowed: a name of files, without"):
+        stem_to_write("--output", Path(named), ("svg",))
 
 
 def is_over(process: psutil.Process) -> bool:
