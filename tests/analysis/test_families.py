@@ -11,6 +11,7 @@ from matplotlib.colors import LogNorm
 from analysis.figures import FAMILIES, delays, draw, draw_together, numbers, panels, pattern, radix, summaries
 from analysis.spec import spec_of
 from analysis.style import series_style
+from analysis.table import figure_table
 from tramontane._simulator import schedule
 from tramontane.study.workloads.workloads import Halo
 
@@ -217,6 +218,14 @@ def test_a_dataset_may_state_the_best_radix_itself(factory: Factory) -> None:
     dataset["best_radix"] = (("series", "ranks"), [[5.0, 32.0]])
     rows = radix.radix_table(dataset, spec_of(dataset))
     assert rows["best"].to_list() == [5, 32]
+
+
+def test_of_an_even_number_of_members_the_best_radix_is_one_of_theirs_in_every_figure(factory: Factory) -> None:
+    dataset = factory(("x",), (10, 100), members=2, figure={"y": "best_radix", "y_scale": "linear"})
+    dataset["best_radix"] = (dataset["time_s"].dims, [[[5.0, 32.0], [4.0, 4.0]]])
+    as_lines = figure_table(dataset, spec_of(dataset))
+    as_dots = radix.radix_table(dataset, spec_of(dataset))
+    assert as_lines["y"].to_list() == as_dots["best"].to_list() == [5, 4]
 
 
 def place(letter: str) -> dict[str, Any]:
