@@ -296,6 +296,9 @@ def test_a_figure_that_can_not_be_drawn_is_named_beside_the_others(factory: Fact
     page = Page(out.read_text(encoding="utf-8"))
     assert f"The figure could not be drawn: {problem}" in page.text
     assert page.text.count("Interactive plot") == 1
+    linked = {own["href"] for tag, own in page.elements if tag == "a" and "/" in own["href"]}
+    assert {"figures/good.svg", "datasets/good.nc", "datasets/bad.nc"} <= linked
+    assert not any(file.startswith("figures/bad.") for file in linked), "words stand in its place"
     # Once it can be drawn, nothing says otherwise.
     write(factory(ranks=(16, 64)), files["bad"])
     assert draw.main([str(files["bad"]), str(stems["bad"]), "--or-say-why"]) == 0

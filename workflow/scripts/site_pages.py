@@ -88,7 +88,8 @@ def python_page() -> str:
 def gallery(pages: Path, scale: str) -> Iterator[str]:
     """Yield the lines of the gallery, having copied its figures."""
     yield from ("# Gallery", "")
-    figures = sorted((ROOT / "results" / scale / "figures").glob("*.svg"))
+    drawn = sorted((ROOT / "results" / scale / "figures").glob("*.svg"))
+    figures = [figure for figure in drawn if not figure.with_suffix(".failed").exists()]
     if not figures:
         yield f"No figures yet: `make reproduce SCALE={scale}`, and then `make site` again."
         return
