@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -170,6 +171,25 @@ def test_a_failure_without_record_is_listed_too(campaign: Campaign) -> None:
     report.write(files, scale / "other.html", "smoke", "x", points=scale / "nowhere")
     text = (scale / "other.html").read_text(encoding="utf-8")
     assert "no message was recorded" in text
+
+
+def test_what_is_open_is_printed(page: Page) -> None:
+    """Statements stand in elements that a reader may close."""
+    style = next(text for text in page.texts if "@media print" in text)
+    hidden = re.findall(r"^ *(.*) \{ display: none; \}", style[style.index("@media print") :], re.MULTILINE)
+    assert hidden == [".links, nav, details:not([open])"]
+
+
+def test_formulas_in_names_are_drawn_in_tables_and_plots(factory: Factory, tmp_path: Path) -> None:
+    file, out = tmp_path / "a.nc", tmp_path / "results" / "smoke" / "report.html"
+    write(factory(("with $A r$", r"for 5 \$", "b < c"), (16, 64)), file)
+    assert report.main(["--scale", "smoke", "--command", COMMAND, "--out", str(out), str(file)]) == 0
+    page = Page(out.read_text(encoding="utf-8"))
+    drawn = [own for tag, own in page.elements if tag == "svg" and own.get("class") == "formula"]
+    assert [own["aria-label"] for own in drawn] == ["A r"]
+    headings = [text for text in page.texts if text.endswith(", s")]
+    assert headings == [", s", "for 5 $, s", "b < c, s"]
+    assert '"name":"with A r"' in page.text
 
 
 def test_provenance_is_stated(page: Page) -> None:
