@@ -738,6 +738,10 @@ def test_files_of_a_study_folder_name_schemas_that_are_there(
     }
     assert {path.name for path in named} >= {f"{name}.schema.json" for name in ("experiment", "machine", "system")}
     assert [path for path in named if not path.is_file()] == []
+    pages = [
+        (page, link) for page in Path("study").rglob("*.md") for link in re.findall(r"\]\(([^)#]+)", page.read_text())
+    ]
+    assert [(page, link) for page, link in pages if not (page.parent / link).exists()] == []
 
 
 def test_a_full_disk_leaves_no_part_of_a_study_folder(
