@@ -230,7 +230,7 @@ def place_legend(axes: "Axes", handles: "Sequence[Artist]") -> float:
         return 0.0
     # The distance from the axes is told in sizes of the font, which stay when the axes are laid out anew.
     label = axes.xaxis.label
-    size = label.get_fontsize()
+    size = label.get_fontproperties().get_size_in_points()
     apart = (axes.bbox.y0 - label.get_window_extent().y0) / (size * axes.figure.dpi / 72) + 0.5
     look: dict[str, Any] = {"bbox_to_anchor": (0.5, 0), "borderaxespad": apart, "fontsize": size}
     return _in_rows(axes, handles, axes.bbox.width, loc="upper center", **look).height
