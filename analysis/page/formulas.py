@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 from markupsafe import Markup, escape
 
 from analysis import style
@@ -32,10 +33,10 @@ def _drawn(formula: str) -> Markup:
 
     with style.context():
         path = TextPath((0, 0), formula, size=_SIZE)
-    steps = [
-        _COMMANDS[int(code)] + " ".join(f"{-value if place % 2 else value:.2f}" for place, value in enumerate(vertices))
-        for vertices, code in path.iter_segments(simplify=False)
-    ]
+    steps = []
+    for vertices, code in path.iter_segments(simplify=False):
+        places = [] if code == path.CLOSEPOLY else np.asarray(vertices).tolist()
+        steps.append(_COMMANDS[int(code)] + " ".join(f"{-y if at % 2 else y:.2f}" for at, y in enumerate(places)))
     box = path.get_extents().padded(0.2)
     look = f"height:{box.height / _SIZE:.3f}em; width:{box.width / _SIZE:.3f}em; vertical-align:{box.y0 / _SIZE:.3f}em"
     seen = f"{box.x0:.2f} {-box.y1:.2f} {box.width:.2f} {box.height:.2f}"

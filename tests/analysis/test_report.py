@@ -187,6 +187,9 @@ def test_formulas_in_names_are_drawn_in_tables_and_plots(factory: Factory, tmp_p
     page = Page(out.read_text(encoding="utf-8"))
     drawn = [own for tag, own in page.elements if tag == "svg" and own.get("class") == "formula"]
     assert [own["aria-label"] for own in drawn] == ["A r"]
+    path = next(own["d"] for tag, own in page.elements if tag == "path" and own.get("fill") == "currentColor")
+    assert re.fullmatch(r"(?:[MLQC][-\d. ]+|Z)+", path)
+    assert path.count("M") == 3, "an A with its hole, and an r"
     headings = [text for text in page.texts if text.endswith(", s")]
     assert headings == [", s", "for 5 $, s", "b < c, s"]
     assert '"name":"with A r"' in page.text
