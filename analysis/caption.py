@@ -15,6 +15,17 @@ from analysis.table import ENSEMBLE_DIMS
 from tramontane.results.revisions import newest_members
 from tramontane.support import formatting
 
+#: What stands for an ensemble in a figure, by its family; a pattern is the schedule's.
+_MEMBERS = {
+    "scaling": "Lines are medians of {}, bands their range",
+    "substrates": "Lines are medians of {}, bands their range",
+    "steps": "Lines and bars are medians of {}, bands their range",
+    "radix": "Best radices are medians of {}",
+    "links": "Loads and parts of the time are medians of {}",
+    "link-map": "Loads are those of the first of {}",
+    "congestion-matrix": "Matrices are means of {}",
+    "delay-distribution": "Packets of {} are counted together",
+}
 #: Name, for a moment, of the variable that is 1 where a point is shown.
 _SHOWN = "shown"
 
@@ -108,7 +119,8 @@ def _reductions(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
             members = (
                 formatting.number(most) if least >= most else f"{formatting.number(least)} to {formatting.number(most)}"
             )
-            yield f"Lines are medians of {members} members, bands their range"
+            if spec.kind in _MEMBERS:
+                yield _MEMBERS[spec.kind].format(f"{members} members")
 
 
 def _repeats(dataset: xr.Dataset) -> Iterable[str]:

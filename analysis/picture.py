@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis import style
+from analysis.figures.axes import in_lines
 from analysis.figures.panel import SOFT, Drawn, Panel, compose
 from tramontane.errors import InputError, refused_by_system
 from tramontane.study.catalogue import load_machine
 from tramontane.study.networks.machines import Machine
 from tramontane.study.networks.network import Links
 from tramontane.study.networks.structure import MOST_LINKS, Structure, leaf_switches, rows, structure
+from tramontane.support.formatting import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,6 +39,8 @@ MOST_SWITCHES = 900
 #: Most links of a group that are drawn, one direction each; of denser groups it is those of the first switch.
 MOST_DRAWN = 6000
 NOBODY = -1
+#: Characters of a line of the words below a panel: longer ones would take room from the panels beside it.
+WORDS = 42
 
 
 class Layout:
@@ -125,12 +129,16 @@ def thinned(number: int, most: int) -> Switches:
     return np.unique(np.linspace(0, number - 1, min(number, most)).astype(np.int64))
 
 
-def _some(drawn: int, there: int, noun: str) -> str:
-    return f"{drawn:,} of {there:,} {noun}" if drawn < there else f"{there:,} {noun}"
+def some(drawn: int, there: int, noun: str) -> str:
+    """Return how many are drawn of those that are there."""
+    found = f"{there:,} {plural(there, noun).partition(' ')[2]}"
+    return f"{drawn:,} of {found}" if drawn < there else found
 
 
 def ring(number: int) -> Places:
-    """Return places on a circle."""
+    """Return places on a circle; that of one alone is in the middle."""
+    if number == 1:
+        return np.zeros((1, 2))
     angle = np.pi / 2 - 2 * np.pi * np.arange(number) / number
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
@@ -141,7 +149,16 @@ def bare(figure: "Figure", cell: "SubplotSpec", words: str = "") -> "Axes":
     axes.set_axis_off()
     axes.set_aspect("equal")
     if words:
-        axes.text(0.5, -0.02, words, transform=axes.transAxes, ha="center", va="top", fontsize=6.5, color=SOFT)
+        axes.text(
+            0.5,
+            -0.02,
+            in_lines(words, WORDS),
+            transform=axes.transAxes,
+            ha="center",
+            va="top",
+            fontsize=6.5,
+            color=SOFT,
+        )
     return axes
 
 
@@ -150,7 +167,7 @@ def _groups(
 ) -> list[Drawn]:
     net, links = layout.net, layout.links
     chosen = thinned(net.groups, MOST_GROUPS)
-    words = _some(len(chosen), net.groups, "groups")
+    words = some(len(chosen), net.groups, "group")
     axes = bare(figure, cell, f"{words} of {layout.nodes:,} nodes; a line is all links between two")
     place = {int(group): at for group, at in zip(chosen, ring(len(chosen)), strict=True)}
     tops = np.flatnonzero(layout.group == NOBODY)
@@ -195,7 +212,9 @@ def _group(
         shown &= (links.source == chosen[0]) | (links.target == chosen[0])
     halved = np.zeros_like(shown)
     halved[shown] = one_way(links.source[shown], links.target[shown], links.link_class[shown])
-    words = _some(len(chosen), len(members), "switches") + (", links of the first one" if dense else ", all links")
+    words = some(len(chosen), len(members), "switch")
+    if len(members) > 1:
+        words += ", links of the first one" if dense else ", all links"
     axes = bare(figure, cell, words + ("; each direction to the middle" if halved.any() else ""))
     for kind in np.unique(links.link_class[shown]).tolist():
         own = shown & (links.link_class == kind)

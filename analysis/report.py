@@ -24,7 +24,7 @@ from markupsafe import Markup
 from ruamel.yaml import YAML
 
 from analysis import facts, svg
-from analysis.page import claims, interactive, machines, papers, predictions, shares
+from analysis.page import claims, formulas, interactive, machines, papers, predictions, shares
 from analysis.page.experiments import PROVENANCE, Group, Section, anchor_of, group, links, section
 from analysis.spec import spec_of
 from tramontane.errors import InputError
@@ -155,7 +155,7 @@ def render(contents: Contents) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["unbroken"] = unbroken
+    environment.filters |= {"unbroken": unbroken, "formulas": formulas.drawn}
     sections = contents.sections
     total = facts.Counts(
         **{name: sum(getattr(s.counts, name) for s in sections) for name in facts.Counts.__dataclass_fields__}

@@ -15,6 +15,7 @@ import xarray as xr
 
 from analysis import facts, revisions
 from analysis.spec import FigureSpec
+from tramontane.results.members import CHOICES
 from tramontane.results.revisions import MEMBER, REVISION, label, newest
 from tramontane.study.experiments.figures import Best
 from tramontane.support import formatting
@@ -73,7 +74,7 @@ def figure_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     _check(dataset, spec)
     rows = _points(dataset, spec)
     own = (*ENSEMBLE_DIMS, "value", "low", "high", "status", "revision")
-    rows = _over_members(rows, [column for column in rows.columns if column not in own])
+    rows = _over_members(rows, [column for column in rows.columns if column not in own], spec.y in CHOICES)
     for dim, how in spec.reduce.items():
         # What is still to be reduced tells rows apart until its turn.
         waiting = [other for other in spec.reduce if other in rows.columns and other != dim]
@@ -205,9 +206,11 @@ def ranks_of(dataset: xr.Dataset) -> int | None:
     return None if ranks is None else int(ranks)
 
 
-def _over_members(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+def _over_members(rows: pd.DataFrame, keys: list[str], chosen: bool) -> pd.DataFrame:
     grouped = rows.groupby(keys, sort=False, dropna=False)
     joined = grouped["value"].agg(y="median", members="count")
+    if chosen:
+        joined["y"] = grouped["value"].quantile(0.5, interpolation="lower")
     joined["low"], joined["high"] = grouped["low"].min(), grouped["high"].max()
     joined["status"] = grouped["status"].agg(_joint_status)
     joined[["oldest", "latest"]] = grouped["revision"].agg(["min", "max"])

@@ -29,6 +29,7 @@ from analysis.picture import (
     curve,
     inside,
     ring,
+    some,
     status,
     thinned,
 )
@@ -145,8 +146,7 @@ def _groups(
     pairs, of_pair = np.unique(np.column_stack([first, last]), axis=0, return_inverse=True)
     busiest = np.zeros(len(pairs))
     np.maximum.at(busiest, of_pair.ravel(), loads[known])
-    drawn = f"{len(chosen)} of {net.groups}" if len(chosen) < net.groups else f"{net.groups}"
-    axes = bare(figure, cell, f"{drawn} groups")
+    axes = bare(figure, cell, some(len(chosen), net.groups, "group"))
     lines = [np.array([place[a], place[b]]) for a, b in pairs.tolist()]
     _lines(axes, lines, busiest, colours, 1.6 if len(pairs) < 100 else 0.6)
     at = np.array([place[int(group)] for group in chosen])
@@ -165,12 +165,13 @@ def _group(
     within = (layout.group[links.source] == layout.group[links.target]) & (layout.group[links.source] != NOBODY)
     most = int(np.argmax(np.where(within, loads, -1.0))) if within.any() else 0
     group = int(layout.group[links.source[most]])
-    chosen = chosen_of(layout, np.flatnonzero(layout.group == group))
+    members = np.flatnonzero(layout.group == group)
+    chosen = chosen_of(layout, members)
     place = dict(zip(chosen.tolist(), inside(layout, chosen), strict=True))
     shown: Switches = np.flatnonzero(np.isin(links.source, chosen) & np.isin(links.target, chosen))
     if len(shown) > MOST_DRAWN:
         shown = shown[np.argsort(-loads[shown], kind="stable")[:MOST_DRAWN]]
-    axes = bare(figure, cell, f"group {group}: {len(chosen)} switches")
+    axes = bare(figure, cell, f"group {group}: {some(len(chosen), len(members), 'switch')}")
     ends = zip(links.source[shown].tolist(), links.target[shown].tolist(), strict=True)
     _lines(axes, [curve(place[a], place[b]) for a, b in ends], loads[shown], colours, 1.4 if len(shown) < 100 else 0.7)
     at = np.array([place[switch] for switch in chosen.tolist()])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.lines import Line2D
+    from matplotlib.transforms import Bbox
     from matplotlib.typing import LegendLocType
 
     Values = np.ndarray[Any, np.dtype[np.float64]]
@@ -33,8 +34,10 @@ _STEPS = (
     (1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9),
     tuple(np.arange(1, 10, 0.1)),
 )
-#: Characters of a line of a legend in axes as wide as a column of a journal.
-LINE = 30
+#: Characters of a line of a legend in axes as wide as a column of a journal, and least of a name of an axis.
+LINE, LEAST = 30, 12
+#: Most of the axes' height that a legend takes inside them.
+MOST = 0.5
 #: What matplotlib reads as a formula, and what stands for a blank in one while lines are broken.
 _FORMULA, _NO_BREAK = re.compile(r"\$[^$]*\$"), "\0"
 #: Places of the legend inside the axes, in order of preference.
@@ -181,10 +184,23 @@ def in_lines(name: str, most: int = LINE) -> str:
     return "\n".join(lines).replace(_NO_BREAK, " ")
 
 
-def place_legend(axes: "Axes", handles: "Sequence[Artist]") -> None:
+def break_labels(axes: "Axes") -> None:
+    """Break the names of axes that run over the figure's edge, or far over the axes'."""
+    figure = axes.figure.bbox
+    for label, room in ((axes.xaxis.label, axes.bbox.width), (axes.yaxis.label, axes.bbox.height)):
+        box, text = label.get_window_extent(), label.get_text()
+        over = not (figure.contains(box.x0, box.y0) and figure.contains(box.x1, box.y1))
+        length = box.width if label is axes.xaxis.label else box.height
+        if text and "\n" not in text and (over or length > 1.5 * room):
+            # More lines along one axis take room from the other.
+            label.set_text(in_lines(text, max(int(0.85 * len(text) * room / length), LEAST)))
+
+
+def place_legend(axes: "Axes", handles: "Sequence[Artist]") -> float:
     """Put the legend where it covers no data: in the first free place, else at the top, where room is made for it.
 
-    Names that are longer than the axes are wide take several lines.
+    Names that are longer than the axes are wide take several lines. A legend that would take half of the axes stands
+    below them.
 
     Parameters
     ----------
@@ -192,6 +208,11 @@ def place_legend(axes: "Axes", handles: "Sequence[Artist]") -> None:
         With all lines drawn, their limits set and the figure's layout done.
     handles
         Entries of the legend, with their labels.
+
+    Returns
+    -------
+    float
+        Height that is lacking in the figure, for a legend below the axes [pixels].
     """
     occupied = _occupied(axes)
     if axes.legend(handles=handles).get_window_extent().width > axes.bbox.width:
@@ -201,18 +222,31 @@ def place_legend(axes: "Axes", handles: "Sequence[Artist]") -> None:
         box = axes.legend(handles=handles, loc=place).get_window_extent()
         inside = axes.bbox.contains(box.x0, box.y0) and axes.bbox.contains(box.x1, box.y1)
         if inside and not (len(occupied) and box.padded(4).count_contains(occupied)):
-            return
-    _make_room(axes, handles)
+            return 0.0
+    box = _in_rows(axes, handles, axes.bbox.width, loc="upper center")
+    part = (box.height + 2 * (axes.bbox.y1 - box.y1)) / axes.bbox.height
+    if part < MOST:
+        _make_room(axes, part)
+        return 0.0
+    # The distance from the axes is told in sizes of the font, which stay when the axes are laid out anew.
+    label = axes.xaxis.label
+    size = label.get_fontproperties().get_size_in_points()
+    apart = (axes.bbox.y0 - label.get_window_extent().y0) / (size * axes.figure.dpi / 72) + 0.5
+    look: dict[str, Any] = {"bbox_to_anchor": (0.5, 0), "borderaxespad": apart, "fontsize": size}
+    return _in_rows(axes, handles, axes.bbox.width, loc="upper center", **look).height
 
 
-def _make_room(axes: "Axes", handles: "Sequence[Artist]") -> None:
-    """Put the legend at the top, in as few rows as fit, and raise the axis above the data by its height."""
+def _in_rows(axes: "Axes", handles: "Sequence[Artist]", width: float, **look: Any) -> "Bbox":
+    """Draw the legend in as few rows as fit into a width; return where it stands."""
     for rows in range(1, len(handles) + 1):
-        legend = axes.legend(handles=handles, loc="upper center", ncols=math.ceil(len(handles) / rows))
-        box = legend.get_window_extent()
-        if box.width < 0.98 * axes.bbox.width:
+        box = axes.legend(handles=handles, ncols=math.ceil(len(handles) / rows), **look).get_window_extent()
+        if box.width < 0.98 * width:
             break
-    part = min((box.height + 2 * (axes.bbox.y1 - box.y1)) / axes.bbox.height, 0.7)
+    return box
+
+
+def _make_room(axes: "Axes", part: float) -> None:
+    """Raise the axis above the data by a part of its length."""
     bottom, top = axes.get_ylim()
     if axes.get_yscale() == "log":
         set_log_axis(axes.yaxis, bottom, bottom * (top / bottom) ** (1 / (1 - part)))

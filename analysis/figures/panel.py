@@ -98,16 +98,21 @@ def compose(panels: Sequence[Panel], width: str = "one-column", columns: int = 1
         figure = Figure(figsize=(inches, sum(heights)), layout=layout)
         FigureCanvasAgg(figure)
         grid = figure.add_gridspec(len(rows), columns, height_ratios=heights)
-        drawn: list[Drawn] = []
+        by_row: list[list[Drawn]] = [[] for _ in rows]
         for place, panel in enumerate(panels):
             parts = panel.draw(figure, grid[place // columns, place % columns])
             _head(parts[0].axes, panel, int(72 * inches / columns / TITLE))
-            drawn += parts
+            by_row[place // columns] += parts
+        drawn = [part for parts in by_row for part in parts]
         _colour_bars(figure, drawn)
         figure.canvas.draw()
         for part in drawn:
-            if part.handles:
-                axis_tools.place_legend(part.axes, part.handles)
+            axis_tools.break_labels(part.axes)
+        for row, parts in enumerate(by_row):
+            legends = [axis_tools.place_legend(part.axes, part.handles) for part in parts if part.handles]
+            heights[row] += max(legends, default=0.0) / figure.dpi
+        figure.set_figheight(sum(heights))
+        grid.set_height_ratios(heights)
         # One layout for all formats: it must not depend on the resolution of a file.
         figure.canvas.draw()
         figure.set_layout_engine("none")

@@ -4,7 +4,6 @@ The family of Zheng & Marguinaud 2018, Fig. 9d. Nothing is simulated: the same s
 for all its messages.
 """
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import xarray as xr
 from pydantic import ValidationError
 
 from analysis import facts
-from analysis.figures.panel import Drawn, Panel
+from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, ranks_of
 from tramontane.study.workloads.kinds import Workload, canonical_workload
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.gridspec import SubplotSpec
     from numpy.typing import NDArray
 
-#: Most rows of the matrix; more processes are joined to groups of consecutive ranks.
+#: Most rows of the matrix; more processes are joined to groups of consecutive ranks, all of one size but the last.
 MOST = 400
 COLOURS = "rocket_r"
 
@@ -42,16 +41,27 @@ def traffic(workload: Workload, ranks: int) -> "NDArray[np.float64]":
     Returns
     -------
     array
-        Of shape (n, n) with n = `ranks`, or `MOST` if there are more; source first.
+        Of shape (n, n) with n = `ranks`, or at most `MOST` if there are more; source first.
     """
+    return _traffic(workload, ranks)[0]
+
+
+def _traffic(workload: Workload, ranks: int) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
+    """Return the matrix, and what each process sends [B]."""
     plan = schedule(workload, ranks)
-    size = min(ranks, MOST)
-    result = np.zeros((size, size))
+    joined = _joined(ranks)
+    size = -(-ranks // joined)
+    matrix, each = np.zeros((size, size)), np.zeros(ranks)
     for number in range(plan.rounds):
         sent = plan.transfers(number, "send")
-        group = [sent[side].astype(np.int64) * size // ranks for side in ("source", "destination")]
-        np.add.at(result, (group[0], group[1]), sent["bytes"])
-    return result
+        np.add.at(matrix, (sent["source"] // joined, sent["destination"] // joined), sent["bytes"])
+        np.add.at(each, sent["source"], sent["bytes"])
+    return matrix, each
+
+
+def _joined(ranks: int) -> int:
+    """Return how many processes a row of the matrix stands for."""
+    return -(-ranks // MOST)
 
 
 def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
@@ -79,13 +89,16 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 
         axes = figure.add_subplot(cell)
         axes.grid(visible=False)
+        if not matrix.any():
+            empty(axes, "nothing is sent")
+            return [Drawn(axes)]
         sent = np.where(matrix > 0, matrix, np.nan)
         unit, factor = formatting.size_unit(float(np.nanmedian(sent)))
         least, most = np.nanmin(sent) / factor, np.nanmax(sent) / factor
         # The palest third of the colours is left out: lines one process wide must be seen.
         norm = LogNorm(least / max(1.3, np.sqrt(most / least)), most)
         colours = ScalarMappable(norm, color_palette(COLOURS, as_cmap=True))
-        edges = np.linspace(0, ranks, len(matrix) + 1)
+        edges = np.minimum(_joined(ranks) * np.arange(len(matrix) + 1), ranks)
         axes.pcolormesh(edges, edges, sent / factor, norm=norm, cmap=colours.cmap, rasterized=True)
         axes.set(aspect="equal", xlabel=spec.x_label or "Destination", ylabel=spec.y_label or "Source")
         axes.invert_yaxis()
@@ -98,9 +111,8 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     """How many partners a process has and what it sends."""
     workload, ranks = _one(dataset)
-    matrix = traffic(workload, ranks)
-    joined = math.ceil(ranks / len(matrix))
-    partners, sent = (matrix > 0).sum(axis=1), matrix.sum(axis=1) / joined
+    matrix, sent = _traffic(workload, ranks)
+    joined, partners = _joined(ranks), (matrix > 0).sum(axis=1)
     rows = [
         ["Processes", formatting.number(ranks), ""],
         ["Partners of a process" if joined == 1 else f"Partners of {joined} processes", *_range(partners)],

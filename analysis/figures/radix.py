@@ -15,6 +15,7 @@ from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import ENSEMBLE_DIMS, Table
+from tramontane.results.members import middle
 from tramontane.results.revisions import REVISION, label, newest
 from tramontane.support import formatting
 
@@ -70,19 +71,18 @@ def _radices(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     if VARIABLE in dataset:
         best = dataset[VARIABLE]
         others = [dim for dim in best.dims if dim != spec.x]
-        middle = best.quantile(0.5, others, method="lower") if others else best  # a radix that was best, not a mean
-        columns = {"best": middle, "low": best.min(others), "high": best.max(others)}
+        columns = {"best": middle(best, others), "low": best.min(others), "high": best.max(others)}
         return pd.DataFrame({"x": x, **{name: np.atleast_1d(part.values) for name, part in columns.items()}})
     if "radix" not in dataset.dims or spec.y not in dataset:
         raise ValueError(f"figure.kind: 'radix' needs the variable {VARIABLE}, or {spec.y} over the dimension radix")
     times = dataset[spec.y].where(dataset["status"] == "ok") if "status" in dataset else dataset[spec.y]
     times = times.sortby("radix")  # of equally good ones the smallest, in whatever order they are listed
     members = [dim for dim in times.dims if dim in ENSEMBLE_DIMS]
-    middle, low, high = times.median(members), times.min(members), times.max(members)
+    times_of = middle(times, members), times.min(members), times.max(members)
     radices = times["radix"].values.astype(float)
     rows = []
     for place, value in enumerate(x):
-        here = [part.isel({spec.x: place}) if spec.x in part.dims else part for part in (middle, low, high)]
+        here = [part.isel({spec.x: place}) if spec.x in part.dims else part for part in times_of]
         mid, least, most = (part.values for part in here)
         if not np.isfinite(mid).any():
             rows.append((value, np.nan, np.nan, np.nan))

@@ -6,8 +6,6 @@ number, or of the series' own time where bars would be too short to be read; wor
 processes there are only bars, one below the other. Legends of many entries stand below the panels.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,14 +29,8 @@ if TYPE_CHECKING:
 
 #: Part of the room between two numbers of processes that bars take.
 ROOM = 0.84
-#: Height of a bar that lies, with its name [in].
-ROW = 0.3
-#: A legend of more lines stands below the bars; the height of a line of its two columns [in].
-BELOW, LINE = 8, 0.14
-#: Characters of a line of such a legend, of one column and of two.
-WIDE, NARROW = 52, 26
-#: Where a legend below a panel has the middle of its top, in parts of the axes.
-UNDER = (0.5, -0.2)
+#: Height of a bar that lies, with its name [in]; of further lines of a name, in the same heights; characters of a line.
+ROW, LINE, WIDE = 0.3, 0.37, 56
 HATCH = "////"
 #: How wide a panel of two is, about, and the width of a digit in heights of its font [pt].
 PANEL, DIGIT = 200, 0.65
@@ -71,7 +63,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 
     if shares["x"].nunique() == 1:
         shares = _with_printed(shares, printed.of_steps(dataset, spec))
-        height = ROW * (shares["label"].nunique() + 4)
+        height = ROW * (max(_places(shares).values()) + 5)
         return [
             Panel(
                 lambda figure, cell: [_draw_rows(figure, cell, shares)], note=caption.gap_note(dataset), height=height
@@ -79,29 +71,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         ]
     of_steps = spec if spec.y_label or spec.y != "time_s" else spec.model_copy(update={"y_label": "Time of all steps"})
     curves, bars = scaling.panels(dataset, of_steps), Panel(draw, note=caption.gap_note(dataset))
-    if sum(_lines_of_bars(shares)) <= BELOW:
-        return [*curves, bars]
-    height = 2.2 + LINE * _lines_below(shares)
-    return [replace(_legend_below(curve), height=height) for curve in curves] + [replace(bars, height=height)]
-
-
-def _lines_of_bars(shares: pd.DataFrame) -> list[int]:
-    """Return how many lines the legend of the bars takes for each step, and for each series."""
-    steps, labels = shares["step"].nunique(), list(dict.fromkeys(shares["label"]))
-    return [1] * steps + [name.count("\n") + 1 for name in _numbered(labels)]
-
-
-def _lines_below(shares: pd.DataFrame) -> int:
-    """Return the lines of the longest column of the legends below the panels."""
-    of_curves = sum(in_lines(label, WIDE).count("\n") + 1 for label in shares["label"].unique())
-    of_bars = _lines_of_bars(shares)
-    half = (len(of_bars) + 1) // 2
-    return max(of_curves + 1, sum(of_bars[:half]), sum(of_bars[half:]))
-
-
-def _numbered(labels: Sequence[str]) -> list[str]:
-    """Return what the legend below the bars says of each series."""
-    return [in_lines(f"{number}: {label}", NARROW) for number, label in enumerate(labels, 1)]
+    return [*curves, bars]
 
 
 def _with_printed(shares: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
@@ -114,20 +84,6 @@ def _with_printed(shares: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
     for label, own in shares.groupby("label", sort=False):
         parts += [own, told[told["label"] == printed.label(str(label))]]
     return pd.concat(parts)
-
-
-def _legend_below(panel: Panel) -> Panel:
-    """Return a panel whose legends stand below it."""
-
-    def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
-        drawn = panel.draw(figure, cell)
-        for part in drawn:
-            for handle in part.handles:
-                handle.set_label(in_lines(str(handle.get_label()), WIDE))
-            part.axes.legend(handles=part.handles, loc="upper center", bbox_to_anchor=UNDER, fontsize="small")
-        return [replace(part, handles=()) for part in drawn]
-
-    return replace(panel, draw=draw)
 
 
 def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
@@ -189,20 +145,26 @@ def _steps(dataset: xr.Dataset, spec: FigureSpec) -> dict[int, str]:
 def _draw_rows(figure: "Figure", cell: "SubplotSpec", shares: pd.DataFrame) -> Drawn:
     """Draw a bar for each series, from the top, below its name; the legend stands above them, where no bar is."""
     axes = figure.add_subplot(cell)
-    labels = list(dict.fromkeys(shares["label"]))
+    places = _places(shares)
     steps, colours, works = _looks(shares)
-    for place, label in enumerate(labels):
+    for label, place in places.items():
         left = 0.0
         for _, row in shares[shares["label"] == label].iterrows():
             hatch = HATCH if works[row["step"]] else None
             colour = colours[row["step"]]
             axes.barh(place, row["part"], 0.5, left, color=colour, hatch=hatch, edgecolor="white", linewidth=0.3)
             left += row["part"]
-        axes.text(0.6, place - 0.27, label, va="bottom", fontsize="small")
-    axes.set(xlabel="Part of the slowest's time (%)", xlim=(0, 102), ylim=(len(labels) - 0.6, -0.75))
+        axes.text(0.6, place - 0.27, in_lines(label, WIDE), va="bottom", fontsize="small")
+    axes.set(xlabel="Part of the slowest's time (%)", xlim=(0, 102), ylim=(max(places.values()) + 0.4, -0.75))
     axes.set_yticks([])
     axes.legend(handles=_entries(steps, colours, works), loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
     return Drawn(axes)
+
+
+def _places(shares: pd.DataFrame) -> dict[str, float]:
+    """Return where the bar of each series lies, in bars with names of one line."""
+    lines = [1 + LINE * in_lines(str(label), WIDE).count("\n") for label in shares["label"].unique()]
+    return dict(zip(shares["label"].unique(), (np.cumsum(lines) - 1).tolist(), strict=True))
 
 
 def _looks(shares: pd.DataFrame) -> "tuple[list[str], dict[str, tuple[float, float, float]], dict[str, bool]]":
@@ -270,10 +232,7 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
     axes.tick_params(axis="x", which="minor", bottom=False)
     entries = _entries(steps, colours, works)
     if len(labels) > 1:
-        entries += [Patch(alpha=0, label=name) for name in _numbered(labels)]
-    if sum(_lines_of_bars(shares)) > BELOW:
-        axes.legend(handles=entries, loc="upper center", bbox_to_anchor=UNDER, ncols=2, fontsize="small")
-        return []
+        entries += [Patch(alpha=0, label=f"{number}: {label}") for number, label in enumerate(labels, 1)]
     return entries
 
 

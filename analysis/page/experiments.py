@@ -176,8 +176,9 @@ def _message(points: Path, identity: str) -> str:
 
 
 def links(files: Iterable[tuple[str, Path]], page: Path) -> list[tuple[str, str]]:
-    """Return words and addresses, relative to the page, of those files that exist."""
-    return [(words, Path(os.path.relpath(file, page.parent)).as_posix()) for words, file in files if file.exists()]
+    """Return words and addresses, relative to the page, of the files that exist, but of words in place of a figure."""
+    there = [each for each in files if each[1].exists() and not each[1].with_suffix(f".{FAILED}").exists()]
+    return [(words, Path(os.path.relpath(file, page.parent)).as_posix()) for words, file in there]
 
 
 def group(sections: Iterable[tuple[str, Section]], sheets: Path, page: Path) -> list[Group]:

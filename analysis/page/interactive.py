@@ -16,6 +16,7 @@ import xarray as xr
 
 from analysis import style
 from analysis.figures.scaling import axis_text
+from analysis.page import formulas
 from analysis.spec import spec_of
 from analysis.table import figure_table, y_unit
 from tramontane.results.revisions import newest_members
@@ -55,8 +56,8 @@ def plot(dataset: xr.Dataset) -> str:
     looks = style.series_styles(rows["series"].unique())
     figure = go.Figure(
         layout={
-            "xaxis": _axis(axis_text(dataset, spec.x, spec.x_label, ""), spec.x_scale),
-            "yaxis": _axis(axis_text(dataset, spec.y, spec.y_label, unit), spec.y_scale),
+            "xaxis": _axis(formulas.plain(axis_text(dataset, spec.x, spec.x_label, "")), spec.x_scale),
+            "yaxis": _axis(formulas.plain(axis_text(dataset, spec.y, spec.y_label, unit)), spec.y_scale),
             "template": "none",
             "font": {"family": "system-ui, sans-serif", "size": 13},
             "margin": {"l": 64, "r": 16, "t": 32, "b": 56},
@@ -87,7 +88,7 @@ def _traces(rows: pd.DataFrame, look: style.SeriesStyle, unit: str) -> list[dict
     """Return the line of a series and, where members differ, its band; it breaks and is hollow as in the figure."""
     begins = rows[rows["run"].diff().gt(0) & rows["y"].notna() & rows["y"].shift().notna()]
     rows = pd.concat([rows, begins.assign(y=np.nan).set_index(begins.index - 0.5)]).sort_index()
-    label = str(rows["label"].iloc[0])
+    label = formulas.plain(str(rows["label"].iloc[0]))
     shared = {"type": "scatter", "legendgroup": label, "x": rows["x"].tolist(), "name": label}
     words = [_words(*row) for row in rows[["low", "high", "members", "choice", "older"]].itertuples(index=False)]
     symbols = [f"{MARKERS[look.marker]}{'-open' if older else ''}" for older in rows["older"]]

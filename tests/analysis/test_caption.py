@@ -100,6 +100,23 @@ def test_ensembles_are_explained(factory: Factory, members: int, sentence: str |
     assert (sentence in text) if sentence else ("members" not in text)
 
 
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("congestion-matrix", "Matrices are means of 5 members."),
+        ("delay-distribution", "Packets of 5 members are counted together."),
+        ("links", "Loads and parts of the time are medians of 5 members."),
+        ("link-map", "Loads are those of the first of 5 members."),
+        ("radix", "Best radices are medians of 5 members."),
+        ("steps", "Lines and bars are medians of 5 members, bands their range."),
+    ],
+)
+def test_what_stands_for_an_ensemble_is_said_of_each_family(factory: Factory, kind: str, sentence: str) -> None:
+    text = caption(factory(members=5, figure={"kind": kind}))
+    assert sentence in text
+    assert text.count("5 members") == 1
+
+
 def test_the_best_of_a_group_is_explained(factory: Factory) -> None:
     best = {"best": [{"series": "recursive-k", "of": ["recursive-*"], "label": "recursive-k (best radix)"}]}
     assert "'recursive-k (best radix)' is the fastest of its variants at each point." in caption(factory(figure=best))

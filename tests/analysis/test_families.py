@@ -11,6 +11,7 @@ from matplotlib.colors import LogNorm
 from analysis.figures import FAMILIES, delays, draw, draw_together, numbers, panels, pattern, radix, summaries
 from analysis.spec import spec_of
 from analysis.style import series_style
+from analysis.table import figure_table
 from tramontane._simulator import schedule
 from tramontane.study.workloads.workloads import Halo
 
@@ -142,6 +143,29 @@ def test_many_processes_are_joined_to_groups(monkeypatch: pytest.MonkeyPatch) ->
     assert joined == pytest.approx(whole.reshape(8, 2, 8, 2).sum(axis=(1, 3)))
 
 
+@pytest.mark.parametrize("most", [400, 8, 3])
+def test_what_a_process_sends_does_not_depend_on_how_processes_are_joined(
+    factory: Factory, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(pattern, "MOST", most)
+    ring = Halo(kind="halo", width=1, grid=(10, 4, 4), decomposition=(10, 1))  # 128 B to each of two neighbours
+    dataset = factory(("halo-1",), (10,), figure={"kind": "pattern"})
+    base = json.loads(dataset.attrs["base_json"])
+    dataset.attrs["base_json"] = json.dumps(base | {"workload": ring.canonical()})
+    assert pattern.traffic(ring, 10).shape == ({400: 10, 8: 5, 3: 3}[most],) * 2
+    each = 2 * 4 * 4 * 8
+    assert numbers(dataset).rows[-1] == ["Sent by a process, bytes", str(each), str(each)]
+
+
+def test_a_pattern_without_messages_is_said_to_be_one(factory: Factory) -> None:
+    dataset = factory(("halo-1",), (1,), figure={"kind": "pattern"})
+    base = json.loads(dataset.attrs["base_json"])
+    alone = Halo(kind="halo", width=1, grid=(4, 4, 4))
+    dataset.attrs["base_json"] = json.dumps(base | {"workload": alone.canonical()})
+    assert [text.get_text() for text in draw(dataset).axes[0].texts] == ["nothing is sent"]
+    assert numbers(dataset).rows[-1] == ["Sent by a process, bytes", "0", "0"]
+
+
 def test_a_pattern_needs_one_workload(factory: Factory) -> None:
     dataset = factory(("halo-20",), (16,), figure={"kind": "pattern"})
     base = json.loads(dataset.attrs["base_json"])
@@ -194,6 +218,14 @@ def test_a_dataset_may_state_the_best_radix_itself(factory: Factory) -> None:
     dataset["best_radix"] = (("series", "ranks"), [[5.0, 32.0]])
     rows = radix.radix_table(dataset, spec_of(dataset))
     assert rows["best"].to_list() == [5, 32]
+
+
+def test_of_an_even_number_of_members_the_best_radix_is_one_of_theirs_in_every_figure(factory: Factory) -> None:
+    dataset = factory(("x",), (10, 100), members=2, figure={"y": "best_radix", "y_scale": "linear"})
+    dataset["best_radix"] = (dataset["time_s"].dims, [[[5.0, 32.0], [4.0, 4.0]]])
+    as_lines = figure_table(dataset, spec_of(dataset))
+    as_dots = radix.radix_table(dataset, spec_of(dataset))
+    assert as_lines["y"].to_list() == as_dots["best"].to_list() == [5, 4]
 
 
 def place(letter: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,27 @@ def test_links_that_are_alike_both_ways_are_drawn_whole() -> None:
     source, target = np.array([0, 1, 2]), np.array([1, 0, 0])
     assert one_way(source, target, np.array([1, 1, 1])).tolist() == [False, False, True]
     assert one_way(source, target, np.array([1, 2, 1])).tolist() == [True, True, True]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"topology": "fattree", "geometry": [4, 12]},  # a group is drawn in part, which takes many words
+        {"topology": "fattree", "geometry": {"down": [4, 6], "up": [1, 4]}},  # a group is one switch
+        {"topology": "torus", "geometry": [4, 4, 4], "nodes_per_switch": 4},
+    ],
+)
+def test_panels_of_a_picture_are_of_one_width_and_no_word_runs_into_another(keys: dict[str, Any]) -> None:
+    figure = draw(Machine.model_validate(keys), "drawn")
+    figure.canvas.draw()
+    third = figure.bbox.width / 3
+    boxes = [text.get_window_extent() for axes in figure.axes for text in axes.texts if text.get_text()]
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for box in boxes)
+    assert not any(one.padded(-1).overlaps(two.padded(-1)) for one, two in combinations(boxes, 2))
+    circle, group, table = (axes.bbox for axes in figure.axes)
+    assert circle.width > 0.7 * third
+    assert group.width > 0.3 * third
+    assert table.width > 0.7 * third
 
 
 def test_lines_bow_on_a_grid_only() -> None:

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -172,6 +173,28 @@ def test_a_failure_without_record_is_listed_too(campaign: Campaign) -> None:
     assert "no message was recorded" in text
 
 
+def test_what_is_open_is_printed(page: Page) -> None:
+    """Statements stand in elements that a reader may close."""
+    style = next(text for text in page.texts if "@media print" in text)
+    hidden = re.findall(r"^ *(.*) \{ display: none; \}", style[style.index("@media print") :], re.MULTILINE)
+    assert hidden == [".links, nav, details:not([open])"]
+
+
+def test_formulas_in_names_are_drawn_in_tables_and_plots(factory: Factory, tmp_path: Path) -> None:
+    file, out = tmp_path / "a.nc", tmp_path / "results" / "smoke" / "report.html"
+    write(factory(("with $A r$", r"for 5 \$", "b < c"), (16, 64)), file)
+    assert report.main(["--scale", "smoke", "--command", COMMAND, "--out", str(out), str(file)]) == 0
+    page = Page(out.read_text(encoding="utf-8"))
+    drawn = [own for tag, own in page.elements if tag == "svg" and own.get("class") == "formula"]
+    assert [own["aria-label"] for own in drawn] == ["A r"]
+    path = next(own["d"] for tag, own in page.elements if tag == "path" and own.get("fill") == "currentColor")
+    assert re.fullmatch(r"(?:[MLQC][-\d. ]+|Z)+", path)
+    assert path.count("M") == 3, "an A with its hole, and an r"
+    headings = [text for text in page.texts if text.endswith(", s")]
+    assert headings == [", s", "for 5 $, s", "b < c, s"]
+    assert '"name":"with A r"' in page.text
+
+
 def test_provenance_is_stated(page: Page) -> None:
     for fact in ("tramontane 0.1.0", "0123456789abcdef", "2026-01-02T03:04:05Z", "matplotlib"):
         assert fact in page.text
@@ -296,6 +319,9 @@ def test_a_figure_that_can_not_be_drawn_is_named_beside_the_others(factory: Fact
     page = Page(out.read_text(encoding="utf-8"))
     assert f"The figure could not be drawn: {problem}" in page.text
     assert page.text.count("Interactive plot") == 1
+    linked = {own["href"] for tag, own in page.elements if tag == "a" and "/" in own["href"]}
+    assert {"figures/good.svg", "datasets/good.nc", "datasets/bad.nc"} <= linked
+    assert not any(file.startswith("figures/bad.") for file in linked), "words stand in its place"
     # Once it can be drawn, nothing says otherwise.
     write(factory(ranks=(16, 64)), files["bad"])
     assert draw.main([str(files["bad"]), str(stems["bad"]), "--or-say-why"]) == 0

@@ -202,6 +202,35 @@ def test_long_names_take_several_lines(factory: Factory) -> None:
     assert box.count_contains(pixels(figure)) == 0
 
 
+def test_a_legend_that_would_cover_half_the_axes_stands_below_them(factory: Factory) -> None:
+    names = tuple(f"series number {number} with words" for number in range(12))
+    figure = draw(factory(names, members=3))
+    axes = figure.axes[0]
+    box = drawn.legend(axes).get_window_extent()
+    assert legend_texts(figure) == list(names)
+    assert box.count_contains(pixels(figure)) == 0
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
+    assert box.y0 >= 0
+    assert box.y1 <= axes.xaxis.label.get_window_extent().y0
+    assert axes.bbox.height > 0.8 * draw(factory()).axes[0].bbox.height, "the figure grows, not the axes shrink"
+    highest = float(np.max(pixels(figure)[:, 1]))
+    assert highest > axes.bbox.y0 + 0.8 * axes.bbox.height, "no room is made inside"
+
+
+def test_long_names_of_axes_take_several_lines(factory: Factory) -> None:
+    long = "Time of a transposition and of all that comes with it, as the slowest of all processes sees it"
+    figure = draw(factory(figure={"x_label": long, "y_label": long}))
+    for label in (figure.axes[0].xaxis.label, figure.axes[0].yaxis.label):
+        assert label.get_text().replace("\n", " ").startswith(long)
+        box = label.get_window_extent()
+        assert box.x0 >= 0
+        assert box.y0 >= 0
+        assert box.x1 <= figure.bbox.width
+        assert box.y1 <= figure.bbox.height
+    assert "\n" not in draw(factory()).axes[0].get_ylabel()
+
+
 def test_all_text_lies_inside_the_figure_and_tick_labels_do_not_overlap(factory: Factory) -> None:
     for ranks in [
         (16, 64),

@@ -11,12 +11,12 @@ import xarray as xr
 from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
-from analysis.figures import steps
+from analysis.figures import draw, steps
 from analysis.figures.panel import compose
 from analysis.spec import FigureSpec, spec_of
 
 from .conftest import Factory
-from .drawn import LONG, assert_names_have_room, legend_texts
+from .drawn import LONG, assert_names_have_room, legend, legend_texts
 
 #: A model and its disk: two phases of an exchange are one step.
 PHASES = ("model work", "model halo x-sweep", "model halo y-sweep", "disk write")
@@ -112,12 +112,50 @@ def test_numbers_of_many_bars_do_not_overlap() -> None:
     plt.close(figure)
 
 
+def named(factory: Factory, names: list[str], ranks: tuple[int, ...]) -> xr.Dataset:
+    dataset = forecast(factory, ranks, role=None)
+    many = xr.concat([dataset] * 4, "series").isel(series=range(len(names)))
+    return many.assign_coords(series=names).assign_attrs(dataset.attrs)
+
+
+#: Names of four and five lines in a legend.
+LONGER = [
+    "plain, with a blocking allreduce of two numbers after the product, which every solver has",
+    "pipelined, with the product of $A r$ while the sums of two numbers are under way, and with a preconditioner",
+    "without any",
+]
+
+
+def test_names_of_bars_stay_in_the_figure_and_apart(factory: Factory) -> None:
+    figure = draw(named(factory, LONGER, (64,)))
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    assert axes.bbox.width > 0.8 * figure.bbox.width
+    names = [text for text in axes.texts if text.get_text()]
+    assert [text.get_text().replace("\n", " ") for text in names] == LONGER
+    bars = [patch.get_window_extent() for patch in axes.patches if isinstance(patch, Rectangle)]
+    for text in names:
+        box = text.get_window_extent()
+        assert axes.bbox.x0 <= box.x0
+        assert box.x1 <= axes.bbox.x1
+        assert not any(box.padded(-1).overlaps(bar) for bar in bars)
+        assert box.y1 <= axes.bbox.y1
+
+
+def test_legends_of_many_lines_lie_inside_the_figure(factory: Factory) -> None:
+    figure = draw(named(factory, LONGER, (64, 256)))
+    figure.canvas.draw()
+    for axes in figure.axes:
+        box = legend(axes).get_window_extent()
+        assert min(box.x0, box.y0) >= 0
+        assert box.x1 <= figure.bbox.width
+        assert axes.bbox.height > 80
+
+
 @pytest.mark.parametrize("more", [(), ("some", "more", "series", "still")])
 def test_long_names_take_several_lines_in_the_panels_or_below_them(factory: Factory, more: tuple[str, ...]) -> None:
     names = [*LONG, *more]
-    dataset = forecast(factory, (64, 256), role=None)
-    many = xr.concat([dataset] * 4, "series").isel(series=range(len(names)))
-    dataset = many.assign_coords(series=names).assign_attrs(dataset.attrs)
+    dataset = named(factory, names, (64, 256))
     figure = compose(steps.panels(dataset, spec_of(dataset)), "page", 2)
     curves, bars = figure.axes
     assert [text.replace("\n", " ") for text in legend_texts(curves)] == names

@@ -21,6 +21,15 @@ def test_an_ensemble_has_a_median_and_a_range() -> None:
     assert [own.low[0], own.median[0], own.high[0]] == pytest.approx([0.9, 1.0, 1.1])
 
 
+def test_of_an_even_number_of_members_the_best_radix_is_one_of_theirs() -> None:
+    data = dataset({"a": [1.0] * 7}, members=4)
+    of_members = [[3.0] * 7, [4.0] * 7, [16.0] * 7, [25.0] * 7]
+    data["best_radix"] = (("member", "ranks"), of_members)
+    own = band(data.isel(series=0), "a", {}, "best_radix", JUDGEMENT)
+    assert own.median.tolist() == [4] * 7
+    assert own.high.tolist() == [25] * 7
+
+
 def test_a_single_run_stands_for_a_range() -> None:
     own = band(dataset({"a": [1.0] * 7}, members=1), "a", {"series": "a"}, "time_s", JUDGEMENT)
     assert own.members.tolist() == [1] * 7

@@ -22,6 +22,8 @@ from tests.waiting import wait_for
 from tramontane import __version__, cli
 from tramontane.campaign.plan import Plan
 from tramontane.cli.calibrate import _counts
+from tramontane.cli.options import stem_to_write
+from tramontane.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 
@@ -569,6 +571,18 @@ def test_no_command_overwrites_the_point_it_reads(here: Path, tramontane: Callab
     assert (here / point).read_text() == text
 
 
+@pytest.mark.parametrize("named", ["net", "net.svg", "net.pdf"])
+def test_an_ending_that_is_named_is_not_written_twice(here: Path, named: str) -> None:
+    assert stem_to_write("--output", Path(named), ("svg", "png", "pdf")) == Path("net")
+    assert stem_to_write("--output", Path("net.v2"), ("svg", "png", "pdf")) == Path("net.v2")
+
+
+@pytest.mark.parametrize("named", [".", "..", "/"])
+def test_a_folder_is_no_name_of_files(named: str) -> None:
+    with pytest.raises(InputError, match=f"--output: found '{re.escape(named)}'; allowed: a name of files, without"):
+        stem_to_write("--output", Path(named), ("svg",))
+
+
 def is_over(process: psutil.Process) -> bool:
     try:
         return bool(process.status() == psutil.STATUS_ZOMBIE)
@@ -724,6 +738,10 @@ def test_files_of_a_study_folder_name_schemas_that_are_there(
     }
     assert {path.name for path in named} >= {f"{name}.schema.json" for name in ("experiment", "machine", "system")}
     assert [path for path in named if not path.is_file()] == []
+    pages = [
+        (page, link) for page in Path("study").rglob("*.md") for link in re.findall(r"\]\(([^)#]+)", page.read_text())
+    ]
+    assert [(page, link) for page, link in pages if not (page.parent / link).exists()] == []
 
 
 def test_a_full_disk_leaves_no_part_of_a_study_folder(

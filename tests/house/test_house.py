@@ -164,6 +164,13 @@ def test_the_map_is_drawn_from_the_sources_as_they_are(architecture: ModuleType)
     assert architecture.MAP.read_text(encoding="utf-8") == architecture.picture(), "make map draws it anew"
 
 
+def test_words_of_the_map_fit_into_their_boxes(architecture: ModuleType) -> None:
+    boxes = re.findall(r'<rect [^>]*width="([\d.]+)"[^>]*/><text [^>]*>([^<]+)<', architecture.picture())
+    assert len(boxes) > 20
+    letter = 6.5  # of a font of 12 px, about
+    assert [words for width, words in boxes if letter * len(words) > float(width)] == []
+
+
 def test_the_map_has_all_parts_and_rooms_and_what_they_may_use(architecture: ModuleType) -> None:
     parts = {part: used for part, used in architecture.part_uses().items() if part != "cli"}
     assert parts == {part: may - {"errors", "support"} for part, may in PARTS.items() if part in parts}

@@ -119,7 +119,7 @@ def _fill(folder: Path) -> None:
             place = copy / each.relative_to(source)
             if each.is_dir():
                 place.mkdir()
-            else:
+            elif each.suffix != ".md":  # pages lead to others, which a study has not
                 shutil.copy(each, place)
     (folder / "Snakefile").write_text(_SNAKEFILE, encoding="utf-8")
     (folder / ".gitignore").write_text(_IGNORED, encoding="utf-8")

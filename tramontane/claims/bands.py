@@ -14,6 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from tramontane.claims.outcome import Lacking, Span
+from tramontane.results.members import middle
 from tramontane.study.experiments.claims import Judgement
 from tramontane.support.formatting import count
 
@@ -165,7 +166,7 @@ def band(dataset: xr.Dataset, name: str, select: Mapping[str, str], variable: st
     over = [MEMBER] if MEMBER in values.dims else []
     # Points that cost much have fewer members than others; those that were left out are NaN.
     members = values.notnull().sum(over)
-    parts = [values.min(over), values.median(over), values.max(over), members]
+    parts = [values.min(over), middle(values, over), values.max(over), members]
     others = [dim for dim in parts[1].dims if dim != RANKS]
     if [dim for dim in others if dim not in select and parts[1].sizes[dim] > 1]:
         raise Lacking(f"one value of each of {', '.join(str(dim) for dim in others if dim not in select)}")

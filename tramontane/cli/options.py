@@ -99,6 +99,11 @@ def to_write(option: str, file: Path, *read: Path) -> Path:
 
 def stem_to_write(option: str, stem: Path, endings: Iterable[str], *read: Path) -> Path:
     """Return the name of files that a command is to write, without their endings; else as :func:`to_write`."""
+    endings = tuple(endings)
+    if stem.suffix.removeprefix(".") in endings:
+        stem = stem.with_suffix("")
+    if stem.name in ("", ".."):
+        raise InputError(option, "", str(stem), "a name of files, without their ending")
     for ending in endings:
         to_write(option, stem.with_name(f"{stem.name}.{ending}"), *read)
     return stem

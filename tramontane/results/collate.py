@@ -57,7 +57,7 @@ _COORDINATES = {
 
 
 def collate(experiment: Experiment, expansion: Expansion, store: Store) -> xr.Dataset:
-    """Return the dataset of `experiment` at the scale of its expansion; see :func:`collate_manifest`."""
+    """Return the dataset of `experiment` at the scale of its expansion; see `collate_manifest`."""
     return collate_manifest(manifest(experiment, expansion), store)
 
 
@@ -100,7 +100,7 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
 
 
 def single(result: Mapping[str, Any]) -> xr.Dataset:
-    """Return the result of one point as a dataset: the variables of :func:`collate_manifest`, without swept dimensions.
+    """Return the result of one point as a dataset: the variables of `collate_manifest`, without swept dimensions.
 
     Parameters
     ----------

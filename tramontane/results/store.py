@@ -88,7 +88,7 @@ class Store:
         return ok(self._proven(identity, self.path(identity)).checksum) if self.has(identity) else MISSING
 
     def digest(self, identities: Iterable[str]) -> str:
-        """Return a digest of what is known of points, in whatever order they are given; see :func:`digest_of`."""
+        """Return a digest of what is known of points, in whatever order they are given; see `digest_of`."""
         return digest_of({identity: self.state(identity) for identity in identities})
 
     def read(self, identity: str) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Store:
         return unsealed(checked(self.path(identity).read_bytes(), identity, RECORD))
 
     def read_failure(self, identity: str) -> dict[str, Any]:
-        """Return the failure of a point: ``{"id", "point", "message", "provenance"}``; see :meth:`read`."""
+        """Return the failure of a point: ``{"id", "point", "message", "provenance"}``; see `read`."""
         return unsealed(checked(self.failure_path(identity).read_bytes(), identity, FAILURE))
 
     def read_congestion(self, identity: str) -> dict[str, Any] | None:

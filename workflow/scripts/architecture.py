@@ -52,8 +52,8 @@ WAY = (
     "study/: points",
     "campaign/: batches",
     "substrates/: a run",
-    "results/: records, datasets",
-    "analysis/: figures, report",
+    "results/: a dataset",
+    "analysis/: a report",
 )
 
 
@@ -141,14 +141,18 @@ class Frame(NamedTuple):
         )
 
     def arrow(self, start: tuple[float, float], end: tuple[float, float]) -> str:
-        """Return an arrow from the lower edge of a box to the upper edge of another."""
+        """Return an arrow from the lower edge of a box to the upper edge of another, or within a row."""
+        if start[1] == end[1]:
+            return self.across(start, end)
         (x1, y1), (x2, y2) = self.centre(start), self.centre(end)
         return f'<line x1="{x1:g}" y1="{y1 + self.height / 2:g}" x2="{x2:g}" y2="{y2 - self.height / 2 - 3:g}"/>'
 
     def across(self, start: tuple[float, float], end: tuple[float, float]) -> str:
         """Return an arrow between two boxes of a row."""
         (x1, y1), (x2, y2) = self.centre(start), self.centre(end)
-        return f'<line x1="{x1 + self.width / 2:g}" y1="{y1:g}" x2="{x2 - self.width / 2 - 3:g}" y2="{y2:g}"/>'
+        half = self.width / 2 if x1 < x2 else -self.width / 2
+        tip = 3 if x1 < x2 else -3
+        return f'<line x1="{x1 + half:g}" y1="{y1:g}" x2="{x2 - half - tip:g}" y2="{y2:g}"/>'
 
 
 def graph(frame: Frame, places: Mapping[str, tuple[float, float]], uses: Uses) -> Iterator[str]:

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "build" / "site"
 CONFIGURATION = ROOT / "docs" / "site.yml"
 
-#: The pages of the checkout.
+#: The pages of the checkout, and how the site shows them.
+LOOKS = Path("docs", "site.css")
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "validation/**/README.md", "published/README.md")
 
 #: What others may call: a heading, and the objects it shows.
@@ -40,6 +41,9 @@ PYTHON = {
 
 _LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)")
 
+#: The beginning of code that names its file, which the site's Markdown knows as a title.
+_OF_FILE = re.compile(r"^```(\w+) (\S+)$", re.MULTILINE)
+
 
 def gather(pages: Path, scale: str) -> None:
     """Put all pages and what they link to below `pages`.
@@ -51,20 +55,24 @@ def gather(pages: Path, scale: str) -> None:
     scale : str
         The campaign whose figures the gallery shows.
     """
-    for page in (path for pattern in PAGES for path in sorted(ROOT.glob(pattern))):
-        _copy(page, pages)
-        for target in _LINK.findall(page.read_text(encoding="utf-8")):
+    listed = [path for pattern in PAGES for path in sorted(ROOT.glob(pattern))]
+    for page in listed:
+        text = page.read_text(encoding="utf-8")
+        _copy(page, pages).write_text(_OF_FILE.sub(r'```\1 title="\2"', text), encoding="utf-8")
+        for target in _LINK.findall(text):
             file = (page.parent / target).resolve()
-            if file.is_file() and file.is_relative_to(ROOT):
+            if file.is_file() and file.is_relative_to(ROOT) and file not in listed:
                 _copy(file, pages)
+    _copy(ROOT / LOOKS, pages)
     (pages / "python.md").write_text(python_page(), encoding="utf-8")
     (pages / "gallery.md").write_text("\n".join(gallery(pages, scale)) + "\n", encoding="utf-8")
 
 
-def _copy(file: Path, pages: Path) -> None:
+def _copy(file: Path, pages: Path) -> Path:
     copy = pages / file.relative_to(ROOT)
     copy.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(file, copy)
+    return copy
 
 
 def python_page() -> str:
@@ -80,7 +88,8 @@ def python_page() -> str:
 def gallery(pages: Path, scale: str) -> Iterator[str]:
     """Yield the lines of the gallery, having copied its figures."""
     yield from ("# Gallery", "")
-    figures = sorted((ROOT / "results" / scale / "figures").glob("*.svg"))
+    drawn = sorted((ROOT / "results" / scale / "figures").glob("*.svg"))
+    figures = [figure for figure in drawn if not figure.with_suffix(".failed").exists()]
     if not figures:
         yield f"No figures yet: `make reproduce SCALE={scale}`, and then `make site` again."
         return

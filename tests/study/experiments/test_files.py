@@ -268,6 +268,29 @@ def test_a_figure_that_can_be_drawn_is_not(project: Path, workload: str, figure:
     assert validate_file(file) == "experiment"
 
 
+RADICES = FIGURES.format(
+    workload="{kind: allreduce, algorithm: recursive-k, radix: optimal}", figure="kind: radix"
+).replace("x: seed", "x: ranks")
+
+
+def test_there_is_one_best_radix_at_a_number_of_processes(project: Path, line: Line) -> None:
+    file = project / "configs/experiments/own.yaml"
+    file.write_text(RADICES.replace("seed: [1, 2]", "ranks: [16, 8], seed: [1, 2]"))
+    expected = "figure.kind: found radix, with several best ones at an x, by seed; allowed: one best radix at each x"
+    assert expected in line(validate_file, file)
+    file.write_text(RADICES.replace("seed: [1, 2]", "ranks: [16, 8]").replace("scales:", "ensemble: 2\nscales:"))
+    assert validate_file(file) == "experiment"
+
+
+@pytest.mark.parametrize("kind", ["scaling", "steps", "links", "radix"])
+def test_words_are_no_axis_of_numbers(project: Path, line: Line, kind: str) -> None:
+    file = project / "configs/experiments/own.yaml"
+    text = FIGURES.format(workload=HALO, figure=f"kind: {kind}").replace("x: seed", "x: allocation, lines: seed")
+    file.write_text(text.replace("seed: [1, 2]", "allocation: [first-available, random], seed: [1, 2]"))
+    expected = "figure.x: found 'allocation'; allowed: a dimension whose values are numbers"
+    assert expected in line(validate_file, file)
+
+
 def test_a_map_of_links_is_of_one_point_a_machine_and_a_pattern_of_one_workload(project: Path, line: Line) -> None:
     file = project / "configs/experiments/own.yaml"
     text = FIGURES.format(workload=HALO, figure="kind: link-map")

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from tramontane.errors import InputError, closest, show
 from tramontane.study.experiments.expansion import Coordinate, Expansion, swept
 from tramontane.study.experiments.experiments import DRAW, MEMBER, Experiment
+from tramontane.study.experiments.figures import AGAINST_X
 from tramontane.study.points.points import EACH, HOTTEST, MEASURED, Point
 from tramontane.study.reading.layers import Origin, split
 from tramontane.study.workloads.programs import Program
@@ -172,10 +173,15 @@ def _check_results(expansion: Expansion) -> None:
                 f"another, or {known[word][1]}",
                 where=f"scale {expansion.scale}",
             )
-    others = [name for name, values in expansion.dims.items() if name not in (_MACHINE, MEMBER) and len(values) > 1]
-    if figure.kind == "link-map" and others:
-        problem = f"found link-map, with several points a machine, by {', '.join(others)}"
+    others = [name for name, values in expansion.dims.items() if name != MEMBER and len(values) > 1]
+    several = [name for name in others if name != _MACHINE]
+    if figure.kind == "link-map" and several:
+        problem = f"found link-map, with several points a machine, by {', '.join(several)}"
         raise InputError(experiment.path, "figure.kind", figure.kind, "one point a machine", problem=problem)
+    several = [name for name in others if name not in (figure.x, "radix")]
+    if figure.kind == "radix" and several:
+        problem = f"found radix, with several best ones at an x, by {', '.join(several)}"
+        raise InputError(experiment.path, "figure.kind", figure.kind, "one best radix at each x", problem=problem)
     if figure.kind == "pattern" and any(point.workload != points[0].workload for point in points):
         problem = "found pattern, of several workloads"
         raise InputError(experiment.path, "figure.kind", figure.kind, "one workload", problem=problem)
@@ -184,7 +190,8 @@ def _check_results(expansion: Expansion) -> None:
 def _check_axis(expansion: Expansion) -> None:
     """Refuse words along an axis of numbers (InputError): known before any point runs, and seen when all have."""
     figure = expansion.experiment.figure
-    if figure.kind == "scaling" and not all(_is_number(value) for value in expansion.dims.get(figure.x, [])):
+    values = expansion.dims.get(figure.x, [])
+    if figure.kind in (*AGAINST_X, "radix") and not all(map(_is_number, values)):
         path = expansion.experiment.path
         raise InputError(path, "figure.x", figure.x, "a dimension whose values are numbers")
 

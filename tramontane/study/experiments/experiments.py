@@ -144,7 +144,7 @@ class Experiment(Settings):
 def load_experiment(path: str | Path) -> Experiment:
     """Read and check an experiment.
 
-    Everything that can be seen without expanding it is checked; :func:`tramontane.study.expand` checks each point.
+    Everything that can be seen without expanding it is checked; `tramontane.study.expand` checks each point.
 
     Raises
     ------

@@ -171,7 +171,7 @@ class Point(Settings):
     This frozen object is what all rooms of the package pass on, from the study to the substrates: quantities are whole
     numbers of base units (ps, B, B/s, Hz, ppm) and defaults are filled in. Its canonical form, plain data, exists at
     the edges only: in the identity, in files (records, batches, manifests, datasets) and for the compiled simulator.
-    :meth:`canonical` writes it, :meth:`from_canonical` reads it back.
+    `canonical` writes it, `from_canonical` reads it back.
 
     Attributes
     ----------
@@ -513,7 +513,7 @@ class Point(Settings):
 
     @classmethod
     def from_canonical(cls, canonical: object) -> "Point":
-        """Return the point with this canonical form (base units, see :meth:`canonical`), checked like any other."""
+        """Return the point with this canonical form (base units, see `canonical`), checked like any other."""
         return cls.model_validate(canonical, context={"canonical": True})
 
     @property

@@ -1,0 +1,24 @@
+"""What stands for the members of an ensemble: their median."""
+
+from collections.abc import Hashable, Sequence
+
+import xarray as xr
+
+#: Variables that are a choice: of an even number of members the lower of the two in the middle stands for all, for
+#: nothing was ever run with what lies between them.
+CHOICES = ("best_radix",)
+
+
+def middle(values: xr.DataArray, over: Sequence[Hashable]) -> xr.DataArray:
+    """Return the median of a variable over some dimensions; of a choice, one that was made.
+
+    Parameters
+    ----------
+    values : DataArray
+        With its name in the dataset; NaN where there is no result.
+    over : sequence
+        The dimensions, none of them for the variable itself.
+    """
+    if over and values.name in CHOICES:
+        return values.quantile(0.5, over, method="lower").drop_vars("quantile")
+    return values.median(over)
