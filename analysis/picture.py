@@ -125,12 +125,15 @@ def thinned(number: int, most: int) -> Switches:
     return np.unique(np.linspace(0, number - 1, min(number, most)).astype(np.int64))
 
 
-def _some(drawn: int, there: int, noun: str) -> str:
-    return f"{drawn:,} of {there:,} {noun}" if drawn < there else f"{there:,} {noun}"
+def some(drawn: int, there: int, one: str, more: str) -> str:
+    """Tell how many are drawn of those that there are, whose noun is `one`, or `more`."""
+    return f"{f'{drawn:,} of ' if drawn < there else ''}{there:,} {one if there == 1 else more}"
 
 
 def ring(number: int) -> Places:
-    """Return places on a circle."""
+    """Return places on a circle; one alone is in its middle."""
+    if number == 1:
+        return np.zeros((1, 2))
     angle = np.pi / 2 - 2 * np.pi * np.arange(number) / number
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
@@ -150,8 +153,9 @@ def _groups(
 ) -> list[Drawn]:
     net, links = layout.net, layout.links
     chosen = thinned(net.groups, MOST_GROUPS)
-    words = _some(len(chosen), net.groups, "groups")
-    axes = bare(figure, cell, f"{words} of {layout.nodes:,} nodes; a line is all links between two")
+    words = some(len(chosen), net.groups, "group", "groups")
+    nodes = some(layout.nodes, layout.nodes, "node", "nodes")
+    axes = bare(figure, cell, f"{words} of {nodes}; a line is all links between two")
     place = {int(group): at for group, at in zip(chosen, ring(len(chosen)), strict=True)}
     tops = np.flatnonzero(layout.group == NOBODY)
     if len(tops):
@@ -195,7 +199,9 @@ def _group(
         shown &= (links.source == chosen[0]) | (links.target == chosen[0])
     halved = np.zeros_like(shown)
     halved[shown] = one_way(links.source[shown], links.target[shown], links.link_class[shown])
-    words = _some(len(chosen), len(members), "switches") + (", links of the first one" if dense else ", all links")
+    words = some(len(chosen), len(members), "switch", "switches") + (
+        ", links of the first one" if dense else ", all links"
+    )
     axes = bare(figure, cell, words + ("; each direction to the middle" if halved.any() else ""))
     for kind in np.unique(links.link_class[shown]).tolist():
         own = shown & (links.link_class == kind)

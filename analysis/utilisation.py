@@ -29,6 +29,7 @@ from analysis.picture import (
     curve,
     inside,
     ring,
+    some,
     status,
     thinned,
 )
@@ -118,7 +119,7 @@ def colours_up_to(most: float) -> "ScalarMappable":
     from matplotlib.colors import ListedColormap, Normalize  # noqa: PLC0415
 
     seen = colormaps[COLOURS](np.linspace(LIGHTEST, 1, 256))  # on white
-    return ScalarMappable(Normalize(0, max(most, 1e-9)), ListedColormap(seen))
+    return ScalarMappable(Normalize(0, most or 1), ListedColormap(seen))
 
 
 def _lines(axes: "Axes", lines: list[Places], loads: Loads, colours: "ScalarMappable", width: float) -> None:
@@ -145,8 +146,7 @@ def _groups(
     pairs, of_pair = np.unique(np.column_stack([first, last]), axis=0, return_inverse=True)
     busiest = np.zeros(len(pairs))
     np.maximum.at(busiest, of_pair.ravel(), loads[known])
-    drawn = f"{len(chosen)} of {net.groups}" if len(chosen) < net.groups else f"{net.groups}"
-    axes = bare(figure, cell, f"{drawn} groups")
+    axes = bare(figure, cell, some(len(chosen), net.groups, "group", "groups"))
     lines = [np.array([place[a], place[b]]) for a, b in pairs.tolist()]
     _lines(axes, lines, busiest, colours, 1.6 if len(pairs) < 100 else 0.6)
     at = np.array([place[int(group)] for group in chosen])
@@ -163,14 +163,13 @@ def _group(
 ) -> list[Drawn]:
     links = layout.links
     within = (layout.group[links.source] == layout.group[links.target]) & (layout.group[links.source] != NOBODY)
-    most = int(np.argmax(np.where(within, loads, -1.0))) if within.any() else 0
-    group = int(layout.group[links.source[most]])
+    group = int(layout.group[links.source[np.argmax(np.where(within, loads, -1.0))]]) if within.any() else 0
     chosen = chosen_of(layout, np.flatnonzero(layout.group == group))
     place = dict(zip(chosen.tolist(), inside(layout, chosen), strict=True))
     shown: Switches = np.flatnonzero(np.isin(links.source, chosen) & np.isin(links.target, chosen))
     if len(shown) > MOST_DRAWN:
         shown = shown[np.argsort(-loads[shown], kind="stable")[:MOST_DRAWN]]
-    axes = bare(figure, cell, f"group {group}: {len(chosen)} switches")
+    axes = bare(figure, cell, f"group {group}: {some(len(chosen), len(chosen), 'switch', 'switches')}")
     ends = zip(links.source[shown].tolist(), links.target[shown].tolist(), strict=True)
     _lines(axes, [curve(place[a], place[b]) for a, b in ends], loads[shown], colours, 1.4 if len(shown) < 100 else 0.7)
     at = np.array([place[switch] for switch in chosen.tolist()])
@@ -186,9 +185,9 @@ def _over_time(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) ->
 
     axes = figure.add_subplot(cell)
     bounds = np.arange(len(result["links"][0]["bytes_in_bins"]) + 1) * result["bin_s"] * 1e3
-    palette = seaborn.color_palette("colorblind", len(result["links"]))
+    classes = [own for own in result["links"] if own["number"]]  # a torus has none along a ring of one switch
     handles = []
-    for own, colour in zip(result["links"], palette, strict=True):
+    for own, colour in zip(classes, seaborn.color_palette("colorblind", len(classes)), strict=True):
         axes.stairs(load_over_time(own, result), bounds, color=colour, linewidth=1.2)
         handles += axes.plot([], [], color=colour, label=own["name"])
     between = [link for link in result["single_links"] if "to_switch" in link]
