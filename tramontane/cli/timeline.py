@@ -31,6 +31,7 @@ def timeline(
     from tramontane.substrates.simulator import Simulator
     from tramontane.support import otf2
     from tramontane.support.files import write_atomically
+    from tramontane.support.formatting import plural
 
     to_write("--output", output, point_file)
     if output.suffix not in {".json", otf2.SUFFIX}:
@@ -48,7 +49,8 @@ def timeline(
         write_atomically(output, json.dumps(trace_events(stretches, title)))
     print(display_path(output))
     reader = "Vampir or otf2-print" if output.suffix == otf2.SUFFIX else "https://ui.perfetto.dev"
-    print(f"{len(chosen)} ranks, {len(stretches)} stretches of time; open it in {reader}", file=sys.stderr)
+    told = f"{plural(len(chosen), 'rank')}, {plural(len(stretches), 'stretch')} of time"
+    print(f"{told}; open it in {reader}", file=sys.stderr)
 
 
 def _numbers(text: str, ranks: int) -> list[int]:
