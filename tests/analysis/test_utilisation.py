@@ -72,15 +72,17 @@ def test_figure_shows_causes_and_classes(run: tuple[Path, dict[str, Any]], tmp_p
 
 
 @pytest.mark.parametrize(
-    ("machine", "words"),
+    ("ranks", "machine", "words"),
     [
-        ({"topology": "torus", "geometry": [1, 1, 1], "nodes_per_switch": 4}, ["1 group", "group 0: 1 switch"]),
-        ({"topology": "torus", "geometry": [4], "nodes_per_switch": 1}, ["4 groups", "group 0: 1 switch"]),
+        (1, {"topology": "torus", "geometry": [1, 1, 1], "nodes_per_switch": 4}, ["1 group", "group 0: 1 switch"]),
+        (4, {"topology": "torus", "geometry": [1, 1, 1], "nodes_per_switch": 4}, ["1 group", "group 0: 1 switch"]),
+        (4, {"topology": "torus", "geometry": [4], "nodes_per_switch": 1}, ["4 groups", "group 0: 1 switch"]),
     ],
 )
-def test_a_group_of_one_switch_is_drawn(tmp_path: Path, machine: dict[str, Any], words: list[str]) -> None:
+def test_a_group_of_one_switch_is_drawn(tmp_path: Path, ranks: int, machine: dict[str, Any], words: list[str]) -> None:
+    """One rank takes no time."""
     workload = {"kind": "allreduce", "algorithm": "recursive-doubling", "repeats": 1}
-    (tmp_path / "point.yaml").write_text(json.dumps({"ranks": 4, "workload": workload, "machine": machine}))
+    (tmp_path / "point.yaml").write_text(json.dumps({"ranks": ranks, "workload": workload, "machine": machine}))
     asked = {"congestion": 0, "links": "each", "bins": 4, "waiting": 4}
     point = Point.from_canonical(load_point(tmp_path / "point.yaml").canonical() | {"statistics": asked})
     figure = utilisation.draw(point.network, Simulator().run(point))
