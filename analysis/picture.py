@@ -168,7 +168,8 @@ def _groups(
     net, links = layout.net, layout.links
     chosen = thinned(net.groups, MOST_GROUPS)
     words = some(len(chosen), net.groups, "group")
-    axes = bare(figure, cell, f"{words} of {layout.nodes:,} nodes; a line is all links between two")
+    nodes = some(layout.nodes, layout.nodes, "node")
+    axes = bare(figure, cell, f"{words} of {nodes}; a line is all links between two")
     place = {int(group): at for group, at in zip(chosen, ring(len(chosen)), strict=True)}
     tops = np.flatnonzero(layout.group == NOBODY)
     if len(tops):

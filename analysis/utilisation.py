@@ -119,7 +119,7 @@ def colours_up_to(most: float) -> "ScalarMappable":
     from matplotlib.colors import ListedColormap, Normalize  # noqa: PLC0415
 
     seen = colormaps[COLOURS](np.linspace(LIGHTEST, 1, 256))  # on white
-    return ScalarMappable(Normalize(0, max(most, 1e-9)), ListedColormap(seen))
+    return ScalarMappable(Normalize(0, most or 1), ListedColormap(seen))
 
 
 def _lines(axes: "Axes", lines: list[Places], loads: Loads, colours: "ScalarMappable", width: float) -> None:
@@ -163,8 +163,7 @@ def _group(
 ) -> list[Drawn]:
     links = layout.links
     within = (layout.group[links.source] == layout.group[links.target]) & (layout.group[links.source] != NOBODY)
-    most = int(np.argmax(np.where(within, loads, -1.0))) if within.any() else 0
-    group = int(layout.group[links.source[most]])
+    group = int(layout.group[links.source[np.argmax(np.where(within, loads, -1.0))]]) if within.any() else 0
     members = np.flatnonzero(layout.group == group)
     chosen = chosen_of(layout, members)
     place = dict(zip(chosen.tolist(), inside(layout, chosen), strict=True))
@@ -187,9 +186,9 @@ def _over_time(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) ->
 
     axes = figure.add_subplot(cell)
     bounds = np.arange(len(result["links"][0]["bytes_in_bins"]) + 1) * result["bin_s"] * 1e3
-    palette = seaborn.color_palette("colorblind", len(result["links"]))
+    classes = [own for own in result["links"] if own["number"]]  # a torus has none along a ring of one switch
     handles = []
-    for own, colour in zip(result["links"], palette, strict=True):
+    for own, colour in zip(classes, seaborn.color_palette("colorblind", len(classes)), strict=True):
         axes.stairs(load_over_time(own, result), bounds, color=colour, linewidth=1.2)
         handles += axes.plot([], [], color=colour, label=own["name"])
     between = [link for link in result["single_links"] if "to_switch" in link]
@@ -197,7 +196,7 @@ def _over_time(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) ->
         hottest = max(between, key=lambda link: link["load"])
         axes.stairs(load_over_time(hottest, result), bounds, color=SOFT, linewidth=0.6, linestyle="--")
         handles += axes.plot([], [], "--", linewidth=0.6, color=SOFT, label=f"busiest {hottest['class']} link")
-    axes.set(xlabel="Time (ms)", ylabel="Load", xlim=(0, result["time_s"] * 1e3), ylim=(0, 1.05))
+    axes.set(xlabel="Time (ms)", ylabel="Load", xlim=(0, result["time_s"] * 1e3 or 1), ylim=(0, 1.05))
     return [Drawn(axes, handles)]
 
 

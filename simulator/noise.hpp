@@ -2,9 +2,10 @@
 /// Noise of the operating system: interruptions that take a rank's processor away for a while.
 ///
 /// Every `period` each rank's processor is busy with something else for `duration`, either at a fixed distance from one
-/// interruption to the next with a random phase of each rank (as the noise that Ferreira, Bridges and Brightwell, SC
-/// 2008, injected), or at a random moment of each period. Network interfaces go on meanwhile. No interruption is
-/// stored: each is a function of seed, rank and its number.
+/// interruption to the next (as the noise that Ferreira, Bridges and Brightwell, SC 2008, injected), or at a random
+/// moment of each period. Periods of a rank have a random phase, so that at each moment, the first one included, as
+/// many ranks are interrupted. Network interfaces go on meanwhile. No interruption is stored: each is a function of
+/// seed, rank and its number.
 #pragma once
 
 #include <cstdint>
@@ -43,12 +44,13 @@ public:
 private:
     /// See end(). Out of line, as most runs have no noise.
     [[nodiscard]] [[gnu::noinline]] TRAMONTANE_RULE Ticks interrupted(std::uint32_t rank, Ticks now, Ticks work) const {
-        // Periods of fixed distance are shifted by the rank's phase, so that each begins with its interruption.
-        const Ticks shift = random_ ? 0 : below(random_bits(seed_, rank, 0), period_);
+        // Time is shifted by the rank's phase, so that periods begin at multiples of their length; those of fixed
+        // distance begin with their interruption.
+        const Ticks shift = below(random_bits(seed_, rank, 0), period_);
         Ticks time = now + shift;
         for (Ticks number = time / period_;; ++number) {
             const Ticks interruption =
-                number * period_ + (random_ ? below(random_bits(seed_, rank, number), most()) : 0);
+                number * period_ + (random_ ? below(random_bits(seed_, rank, number + 1), most()) : 0);
             if (time < interruption) {
                 if (work <= interruption - time) break;
                 work -= interruption - time;

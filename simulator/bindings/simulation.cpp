@@ -675,7 +675,8 @@ void bind_simulation(nb::module_& module) {
         "model_revision",
         [](const nb::dict& point) {
             return tramontane::model_revision_of(
-                tramontane::bindings::machine_from_dict(tramontane::bindings::get<nb::dict>(point, "machine")));
+                tramontane::bindings::machine_from_dict(tramontane::bindings::get<nb::dict>(point, "machine")),
+                tramontane::bindings::noise_of(point));
         },
         "point"_a, "The revision of the model that last changed the results of such points as a canonical one.");
     module.attr("MAX_TIME_BINS") = tramontane::max_time_bins;

@@ -71,6 +71,32 @@ def test_figure_shows_causes_and_classes(run: tuple[Path, dict[str, Any]], tmp_p
     assert {each.suffix for each in (tmp_path / "out").iterdir()} == {".svg", ".png", ".pdf"}
 
 
+@pytest.mark.parametrize(
+    ("ranks", "machine", "words"),
+    [
+        (1, {"topology": "torus", "geometry": [1, 1, 1], "nodes_per_switch": 4}, ["1 group", "group 0: 1 switch"]),
+        (4, {"topology": "torus", "geometry": [1, 1, 1], "nodes_per_switch": 4}, ["1 group", "group 0: 1 switch"]),
+        (4, {"topology": "torus", "geometry": [4], "nodes_per_switch": 1}, ["4 groups", "group 0: 1 switch"]),
+    ],
+)
+def test_a_group_of_one_switch_is_drawn(tmp_path: Path, ranks: int, machine: dict[str, Any], words: list[str]) -> None:
+    """One rank takes no time."""
+    workload = {"kind": "allreduce", "algorithm": "recursive-doubling", "repeats": 1}
+    (tmp_path / "point.yaml").write_text(json.dumps({"ranks": ranks, "workload": workload, "machine": machine}))
+    asked = {"congestion": 0, "links": "each", "bins": 4, "waiting": 4}
+    point = Point.from_canonical(load_point(tmp_path / "point.yaml").canonical() | {"statistics": asked})
+    figure = utilisation.draw(point.network, Simulator().run(point))
+    groups, group, time, _ = figure.axes[:4]
+    assert [text.get_text() for axes in (groups, group) for text in axes.texts] == words
+    low, high = group.get_xlim()
+    assert low < float(np.asarray(group.lines[0].get_xdata())[0]) < high
+    assert high - low > 0.01
+    legend = time.get_legend()
+    assert legend is not None
+    with_links = [each for each in legend.get_texts() if each.get_text().startswith("dimension")]
+    assert len(with_links) == (machine["geometry"] == [4])
+
+
 def test_a_network_too_large_for_a_map_has_its_totals(tmp_path: Path) -> None:
     """As the command does it, to its line on the hottest links."""
     workload = {"kind": "halo", "width": 1, "grid": [32, 32, 4]}

@@ -100,6 +100,20 @@ TEST_CASE("ranks have interruptions of their own, of the seed") {
     }
 }
 
+TEST_CASE("at each moment, the first one included, as many ranks are away") {
+    // Short operations begin with a point: where no rank was away then, they would meet less noise than long ones.
+    const NoiseRule half{.period = 1'000'000'000, .duration = 500'000'000, .random = true};
+    for (const NoiseRule& rule : {periodic, random_moments, half}) {
+        const Noise noise(rule, 5);
+        const double share = static_cast<double>(rule.duration) / static_cast<double>(rule.period);
+        for (Ticks now = 0; now < 2'000 * us; now += 125 * us) {
+            int away = 0;
+            for (std::uint32_t rank = 0; rank < 10'000; ++rank) away += noise.end(rank, now, 0) > now ? 1 : 0;
+            CHECK(std::abs(away / 10'000.0 - share) <= 0.02);
+        }
+    }
+}
+
 TEST_CASE("a chain of sends is slowed by the share of the interruptions") {
     Machine machine = pushing("torus", {1, 1, 1}, 2);
     machine.send_overhead = 10'000'000;  // 10 us

@@ -68,6 +68,15 @@ def test_a_job_that_starts_later_meets_nobody() -> None:
     assert result["time_s"] == pytest.approx(1000 * US + result["jobs"][1]["time_s"], rel=1e-9)
 
 
+@pytest.mark.parametrize("workload", [TRANSPOSITION, HALO, SHIFTS])
+def test_a_job_takes_as_long_whenever_it_starts(workload: dict[str, Any]) -> None:
+    soon, late = (
+        Simulator().run(point(job("a", 16, workload, start=start), start_jitter="1 us"))["jobs"][0]["time_s"]
+        for start in ("0 s", "1 ms")
+    )
+    assert soon == late
+
+
 def starting(start: str) -> list[dict[str, Any]]:
     return [job("one", 8, SHIFTS), job("other", 8, SHIFTS, start=start)]
 

@@ -60,6 +60,24 @@ def test_fine_grained_collectives_amplify_noise(pattern: str) -> None:
     assert slowdown(25 * US, 1 * MS, seed=2) != fine
 
 
+def test_a_short_operation_meets_as_much_noise_at_random_moments() -> None:
+    """An allreduce of a hundredth of the period: 64 ranks begin it in whatever part of their periods they are."""
+    net = machine("torus", (4, 4, 4)) | {"overhead": {"send": 200 * NS, "receive": 200 * NS}}
+
+    def mean_s(pattern: str) -> float:
+        noise = {"duration": 25 * US, "period": 1 * MS, "pattern": pattern}
+        members = [point(64, allreduce(2), net, seed) | {"noise": noise} for seed in range(100)]
+        return sum(float(outcome(member)["time_s"]) for member in members) / len(members)
+
+    assert mean_s("random") == pytest.approx(mean_s("periodic"), rel=0.2)
+
+
+@pytest.mark.parametrize(("pattern", "revision"), [("periodic", 2), ("random", 6)])
+def test_a_revision_is_of_the_noise_that_it_changed(pattern: str, revision: int) -> None:
+    noise = {"duration": 25 * US, "period": 1 * MS, "pattern": pattern}
+    assert _simulator.model_revision(point(4, allreduce(2), machine("torus", (2, 2, 2))) | {"noise": noise}) == revision
+
+
 @pytest.mark.parametrize(
     "noise",
     [

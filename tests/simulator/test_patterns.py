@@ -193,3 +193,20 @@ def test_a_million_ranks_with_eight_neighbours_take_less_than_400_mb(tmp_path: P
     assert (messages, size, sources) == (8_000_000, 8_000_000 * 512, 8 * int(rank.sum()))
     assert max(kept, all_of_it) < 400_000_000
     assert table.stat().st_size < 400_000_000
+
+
+@pytest.mark.parametrize("model", ["default", "pisces-16"])
+def test_small_buffers_cost_bandwidth_of_a_ring(tmp_path: Path, model: str) -> None:
+    """Half way round eight switches, all by the links upwards: four messages on each. As docs/model.md says."""
+
+    def over_bound(megabytes: int, buffer: str) -> float:
+        ranks = np.arange(8)
+        half_way = written(tmp_path, {"source": ranks, "target": (ranks + 4) % 8, "bytes": [megabytes * 10**6] * 8})
+        ring = {"topology": "torus", "geometry": [8, 1, 1], "nodes_per_switch": 1, "buffer": buffer, "model": model}
+        bound = 4 * megabytes * 1e6 / 10e9
+        return float(run(half_way, 8, machine=ring)["time_s"]) / bound
+
+    with_room = over_bound(1, "1 MB")
+    assert 1 < with_room < 1.01
+    assert over_bound(1, "64 KB") / with_room == pytest.approx(1.9, abs=0.05)
+    assert over_bound(4, "1 MB") > 1.5

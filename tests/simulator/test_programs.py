@@ -110,6 +110,14 @@ def test_noise_differs_from_time_to_time_and_imbalance_does_not() -> None:
     assert all(0 < time <= 120 * US for time in noisy)
 
 
+def test_steps_of_one_seed_draw_the_same_noise_whatever_the_seed_of_the_point() -> None:
+    noisy = [work("100 us", noise="20 %", name=name, seed=seed) for name, seed in (("a", 1), ("b", 1), ("other", 2))]
+    worked = [[steps_of(run(noisy, seed=seed))[name]["work_s"] for name in ("a", "b", "other")] for seed in (1, 2)]
+    assert worked[0] == worked[1]
+    a, b, other = worked[0]
+    assert a == b != other
+
+
 ALONE = {
     "halo": {"kind": "halo", "width": 3, "grid": [128, 64, 16]},
     "transposition": {"kind": "transposition", "algorithm": "ring-k", "radix": 3, "grid": [128, 64, 16]},

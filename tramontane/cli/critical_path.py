@@ -32,6 +32,7 @@ def critical_path(
     from tramontane.study.networks.link_names import LinkNames
     from tramontane.substrates.simulator import Simulator
     from tramontane.support.files import write_atomically
+    from tramontane.support.formatting import plural
 
     if output is not None:
         to_write("--output", output, point_file)
@@ -40,6 +41,9 @@ def critical_path(
         raise InputError(str(display_path(point_file)), "ranks", point.ranks, f"at most {MOST_RANKS}, for a path")
     with of_point(point_file):
         result, stretches = Simulator(threads).timeline(point, range(point.ranks))
+    if not stretches:
+        allowed, problem = "one in which some rank works, sends or receives", "no critical path: no rank does anything"
+        raise InputError(str(display_path(point_file)), "workload", "", allowed, problem=problem)
     path = paths.critical_path(stretches, result["span_s"])
     nodes, machine = Simulator().nodes(point), point.canonical()["machine"]
     names = LinkNames(point.network.topology, point.network.facts)
@@ -49,7 +53,8 @@ def critical_path(
             links[link] += share  # type: ignore[assignment]  # a share, not a count
 
     ranks = len({part.rank for part in path})
-    print(f"{result['time_s']:.6g} s; the critical path has {len(path)} parts, through {ranks} of {point.ranks} ranks")
+    parts, all_ranks = plural(len(path), "part"), plural(point.ranks, "rank")
+    print(f"{result['time_s']:.6g} s; the critical path has {parts}, through {ranks} of {all_ranks}")
     for what, share in paths.shares(path).items():
         print(f"{share:6.1%}  {WAITING.get(what, what)}")
     own = list(paths.shares_of_ranks(path).items())[:MOST]

@@ -79,8 +79,8 @@ class Noise(Settings):
     period: PositiveTime = Field(10**9, description="Interval between two interruptions.", examples=["1 ms"])
     pattern: Annotated[str, Choice(NOISE_PATTERNS)] = Field(
         "periodic",
-        description="Interruptions come at equal intervals, with a random phase of each rank; or each at a random "
-        "moment of its period.",
+        description="Interruptions come at equal intervals, or each at a random moment of its period; in both, the "
+        "periods of each rank have a random phase.",
     )
 
     @model_validator(mode="after")

@@ -305,7 +305,11 @@ class Work(OwnStep):
         examples=["10 %"],
     )
     noise: Share = Field(0, description="The same, drawn anew each time the step is done.", examples=["2 %"])
-    seed: NonNegative = Field(1, description="Seed of imbalance and noise.")
+    seed: NonNegative = Field(
+        1,
+        description="Seed of imbalance and noise. Steps of one seed draw the same numbers, whatever the seed of the "
+        "point.",
+    )
 
     @model_validator(mode="after")
     def _some(self) -> Self:
