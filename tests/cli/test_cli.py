@@ -470,6 +470,9 @@ def test_estimate_counts_only_what_is_missing(
     assert facts["peak_memory_bytes"] > 0
     assert "7 points, 5 done, 2 to run" in tramontane("estimate", "tiny", "--scale", "laptop").out
     assert "7 points, 5 done, 2 to run" in tramontane("estimate", "all", "--scale", "laptop").out
+    told = tramontane("estimate", "tiny", "--scale", "laptop").out.splitlines()[1:]
+    assert told[0].startswith("less than 1 s of processor time, up to ")
+    assert told[1:] == ["2 batches of less than 1 s"]
     chosen = ("estimate", "tiny", "--scale", "laptop", "--where", "ranks > 4")
     assert "4 points, 2 done, 2 to run" in tramontane(*chosen).out
     facts = json.loads(tramontane("estimate", "tiny", "--scale", "smoke", "--json").out)
@@ -693,7 +696,9 @@ def test_tables_of_claims_are_made_anew_in_a_page(claimed: Path, tramontane: Cal
     assert answer.status == 2
     assert answer.err.startswith("page.md: no table of claims or times; allowed: <!-- claims: SCALE [IDS] -->")
     assert answer.err.count("\n") == 1
-    assert tramontane("claims", "--fill", "none.md").err.startswith("none.md: cannot be read")
+    assert tramontane("claims", "--fill", "none.md").err.startswith(
+        "none.md: cannot be read (No such file or directory)"
+    )
 
 
 @pytest.mark.parametrize("number", ["ENOSPC", "EROFS", "EACCES", "EDQUOT"])
@@ -732,8 +737,7 @@ def test_a_full_disk_leaves_no_part_of_a_study_folder(
     def refuse(source: Path, _: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source))
 
-    monkeypatch.setattr("shutil.copy", refuse)
-    monkeypatch.setattr("shutil.copy2", refuse)
+    monkeypatch.setattr("shutil.copyfile", refuse)
     monkeypatch.chdir(tmp_path)
     assert tramontane("init", "a/study") == (1, "", "a/study: No space left on device\n")
     assert list(tmp_path.iterdir()) == []
