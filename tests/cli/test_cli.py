@@ -731,6 +731,19 @@ def test_files_of_a_study_folder_name_schemas_that_are_there(
     assert [path for path in named if not path.is_file()] == []
 
 
+def test_files_of_a_study_folder_are_for_whom_the_user_writes(
+    tramontane: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for whom the package was installed: a group that works together changes them all."""
+    monkeypatch.chdir(tmp_path)
+    before = os.umask(0o002)
+    try:
+        assert tramontane("init", "study").status == 0
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in Path("study").rglob("*") if path.is_file()} == {0o664}
+
+
 def test_a_full_disk_leaves_no_part_of_a_study_folder(
     tramontane: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
