@@ -509,6 +509,40 @@ def test_no_experiment_sets_up_and_stops(here: Path, tramontane: Callable[..., A
     assert "nothing was run" in answer.err
 
 
+@pytest.mark.parametrize(
+    ("closed", "words", "answer"),
+    [
+        (1, ("run", "point.yaml"), (2, "", "standard output: closed; allowed: a file, a pipe, or /dev/null\n")),
+        (2, ("run", "none.yaml"), (2, "", "")),
+    ],
+)
+def test_a_stream_that_is_closed_is_no_other_one(
+    here: Path, closed: int, words: tuple[str, ...], answer: tuple[int, str, str]
+) -> None:
+    write(here, POINT)
+    command = [sys.executable, "-m", "tramontane", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=lambda: os.close(closed))
+    assert (done.returncode, done.stdout, done.stderr) == answer
+
+
+def test_what_is_opened_has_not_the_number_of_a_stream(here: Path) -> None:
+    """Else a child writes its complaints there, and reads it as what somebody types."""
+    program = (
+        "from tramontane import cli, __main__ as entry\n"
+        "import os, subprocess\n"
+        "cli.main = lambda: print(open('new', 'w').fileno() > 2, subprocess.call(['sh', '-c', 'read x; echo y >&2']))\n"
+        "entry.main()"
+    )
+
+    def close() -> None:
+        for number in (0, 2):
+            os.close(number)
+
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, preexec_fn=close)
+    assert done.stdout == "True 0\n"
+
+
 def test_a_reader_that_stops_reading_is_no_error(here: Path) -> None:
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     command = f'"{sys.executable}" -m tramontane describe tiny | true'
