@@ -543,6 +543,16 @@ def test_what_is_opened_has_not_the_number_of_a_stream(here: Path) -> None:
     assert done.stdout == "True 0\n"
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands(here: Path, shell: str) -> None:
+    variables = {"_TRAMONTANE_COMPLETE": f"complete_{shell}", "COMP_WORDS": "tramontane rep", "COMP_CWORD": "1"}
+    variables |= {"_TYPER_COMPLETE_ARGS": "tramontane rep", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    command = [str(Path(sys.executable).with_name("tramontane"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **variables})
+    assert "reproduce" in done.stdout
+    assert "run-batch" not in done.stdout
+
+
 def test_a_reader_that_stops_reading_is_no_error(here: Path) -> None:
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     command = f'"{sys.executable}" -m tramontane describe tiny | true'
