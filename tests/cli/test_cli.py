@@ -553,6 +553,29 @@ def test_shells_complete_commands(here: Path, shell: str) -> None:
     assert "run-batch" not in done.stdout
 
 
+def test_a_working_directory_that_is_gone_is_one_line(
+    tramontane: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for words in (("list",), ("validate",), ("describe", "tiny"), ("estimate", "all"), ("claims",)):
+        answer = (2, "", "working directory: No such file or directory; allowed: one that exists\n")
+        assert tramontane(*words) == answer, words
+
+
+def test_a_file_system_without_locks_is_one_line(
+    tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    line = "results/smoke/.lock: the file system keeps no locks (Function not implemented)\n"
+    assert tramontane("reproduce", "--scale", "smoke") == (1, "", line)
+
+
 def test_a_reader_that_stops_reading_is_no_error(here: Path) -> None:
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     command = f'"{sys.executable}" -m tramontane describe tiny | true'
