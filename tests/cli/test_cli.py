@@ -565,6 +565,15 @@ def test_a_working_directory_that_is_gone_is_one_line(
         assert tramontane(*words) == answer, words
 
 
+def test_a_gpu_says_itself_what_it_has_no_memory_for(
+    tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the engine for processors would need is not asked."""
+    monkeypatch.setattr("tramontane.substrates.single.run_fresh", lambda *_: {"time_s": 1.0})
+    words = ("run", write(here, POINT), "--memory", "1 MB", "--device")
+    assert [tramontane(*words, device).status for device in ("cpu", "host", "auto", "gpu")] == [2, 2, 2, 0]
+
+
 def test_a_file_system_without_locks_is_one_line(
     tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
