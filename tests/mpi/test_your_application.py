@@ -97,4 +97,4 @@ def test_a_launcher_ends_with_the_command_that_traces_it(tmp_path: Path) -> None
 @pytest.mark.parametrize("folder", ["my study", "a:b"])
 def test_a_path_that_no_loader_takes_is_refused(folder: str) -> None:
     with pytest.raises(InputError, match="a path without blanks and colons"):
-        tracing._preloaded(Path("/home", folder, "libtramontane-trace.so"), Path("trace"), strip=False)
+        tracing._preloaded(Path("/usr", folder, "libtramontane-trace.so"), Path("trace"), strip=False)

@@ -15,7 +15,7 @@ def test_who_has_no_home_builds_in_the_working_directory(tmp_path: Path, monkeyp
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)
     monkeypatch.chdir(tmp_path)
     assert layout._cache() == tmp_path / "results" / "build"
-    monkeypatch.setenv("HOME", "/home/somebody")
-    assert layout._cache() == Path("/home/somebody/.cache")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/scratch")
-    assert layout._cache() == Path("/scratch")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert layout._cache() == tmp_path / ".cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    assert layout._cache() == tmp_path / "caches"
