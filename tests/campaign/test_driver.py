@@ -156,3 +156,9 @@ def test_the_workflow_can_be_stopped_whoever_starts_it(tmp_path: Path, monkeypat
 def test_what_takes_next_to_nothing_is_not_about_less_than_a_second(project: Path) -> None:
     line = next(iter(header(make_plan(project, "smoke", where="ranks == 2"), OPTIONS)))
     assert line.endswith("; less than 1 s of processor time on 2 cores")
+
+
+@pytest.mark.parametrize("name", ["$HOME", "a`b", "a\\b"])
+def test_a_path_that_jobs_of_slurm_would_not_find_is_refused(project: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"profile: found .* in the path .*; allowed: a path without"):
+        driver.reproduce(project.rename(project.with_name(name)), "smoke", ["tiny"], Options(2, None, "slurm"))

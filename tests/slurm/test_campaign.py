@@ -141,11 +141,7 @@ def gpu_is_here() -> bool:
 
 
 def test_what_is_left_to_gpus_asks_for_nodes_that_have_one(slurm: Any, project: Path) -> None:
-    """The private Slurm believes that a node has one. Mostly the driver knows better, and each point says so.
-
-    The project lies where shells would find a variable and quotes.
-    """
-    project = project.rename(project.with_name("Ann's $HOME"))
+    """The private Slurm believes that a node has one. Mostly the driver knows better, and each point says so."""
     (project / "configs" / "experiments" / "tiny.yaml").write_text(
         EXPERIMENT.replace("[1, 2, 3, 4, 5, 6, 7, 8]", "[1, 2]")
     )

@@ -6,6 +6,7 @@ All words go to standard error; the last line of standard output is the path of 
 import contextlib
 import getpass
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -96,6 +97,9 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
     spack.asked()  # refuses at once what can't be had
     profile = find_profile(root, options.profile)
     cluster = read_profile(profile).executor == "slurm"
+    if cluster and (found := re.search(r"[$`\\]", str(root.absolute()))):  # sbatch gets jobs in double quotes
+        problem = f"found '{found[0]}' in the path {root.absolute()}, which shells take for something else"
+        raise InputError("profile", "", options.profile, "a path without $, ` and \\", problem=problem)
     first = commands_first() if cluster else []
     limits = find_limits(profile) if cluster else Limits()
     device = devices.of_campaign(limits.gpus if cluster else None, options.device)
