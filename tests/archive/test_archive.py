@@ -311,6 +311,14 @@ def test_an_experiment_without_its_figure_is_not_archived(campaign: Path, tmp_pa
         write_archive(campaign, "smoke", tmp_path / "campaign.zip")
 
 
+def test_an_experiment_without_its_dataset_is_not_archived(campaign: Path, tmp_path: Path) -> None:
+    """As where a point was added, and the run was stopped before there was a new one."""
+    Layout(campaign, "smoke").dataset("tiny").unlink()
+    with pytest.raises(InputError, match=r"datasets/tiny\.nc: no such file; allowed: the files of 'tiny'"):
+        write_archive(campaign, "smoke", tmp_path / "campaign.zip")
+    assert not (tmp_path / "campaign.zip").exists()
+
+
 @pytest.mark.parametrize("place", ["results/smoke/old.zip", "results/old.zip", "configs/experiments/old.zip"])
 def test_a_bundle_does_not_lie_in_what_is_archived(campaign: Path, place: str) -> None:
     with pytest.raises(InputError, match=r"old\.zip: lies in (results|configs)/; allowed: a file outside"):

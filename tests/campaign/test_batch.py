@@ -1,5 +1,6 @@
 """Batches: each point is stored the moment it ends, whatever becomes of the others."""
 
+import errno
 import io
 import json
 import multiprocessing
@@ -21,6 +22,7 @@ from tramontane.results.store import Store
 from tramontane.study import Point
 from tramontane.substrates import devices
 from tramontane.substrates.isolation import PointError, peak_memory, run_forked
+from tramontane.support.files import UnwritableError
 
 
 def point(ranks: int, **more: Any) -> Point:
@@ -264,6 +266,42 @@ def test_a_death_after_a_checkpoint_does_not_count(tmp_path: Path, fake: Any) ->
     assert attempts.stat().st_size == 3 * TRIES
     assert Store(tmp_path).has_failed(identity(3))
     assert checkpoint.exists()  # with more memory it may go on
+
+
+def test_a_result_that_can_not_be_written_is_no_death_of_its_point(
+    tmp_path: Path, fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a full disk: the point did end."""
+
+    def refuse(*_: object) -> None:
+        raise UnwritableError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    begin_campaign(tmp_path)
+    file = write_batch(tmp_path, 4).rename(tmp_path / "plan" / "batches" / "b.json")
+    with monkeypatch.context() as full:
+        full.setattr(Store, "write", refuse)
+        for _ in range(TRIES):
+            with pytest.raises(UnwritableError):
+                run_batch(file, tmp_path, lambda name: fake, io.StringIO())
+    assert run_batch(file, tmp_path, lambda name: fake, io.StringIO()) == 0
+    assert Store(tmp_path).has(identity(4))
+
+
+def test_no_point_is_run_whose_result_could_not_be_written(tmp_path: Path, fake: Any) -> None:
+    """As where somebody else's results lie."""
+    folder = Store(tmp_path).path(identity(4)).parent
+    folder.parent.mkdir(parents=True)
+    folder.symlink_to("nowhere")
+    ran = tmp_path / "ran"
+
+    class Watched(type(fake)):  # type: ignore[misc]
+        def run(self, point: Point) -> dict[str, Any]:
+            ran.touch()
+            return {"time_s": 1.0}
+
+    with pytest.raises(UnwritableError, match=str(folder)):
+        run_batch(write_batch(tmp_path, 4), tmp_path, lambda name: Watched(), io.StringIO())
+    assert not ran.exists()
 
 
 def begin_campaign(root: Path) -> None:

@@ -48,6 +48,18 @@ def test_a_job_that_slurm_does_not_take_is_told(tmp_path: Path, monkeypatch: pyt
     assert line == "run_batch failed: OUT_OF_MEMORY; see a.log, snakemake.log"
 
 
+def test_a_job_that_is_not_sent_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where Slurm keeps accounts, and has none of the name in the profile."""
+    monkeypatch.chdir(tmp_path)
+    problem = "The given account nope appears to be invalid. Available accounts:\nweather, root"
+    failed = block("run_batch", message=f"Job submission failed with exception: {problem}For further error details see")
+    log = written(
+        tmp_path, before=f"Exception in run_job for rule run_batch: {problem}\n[Sun Nov 29 09:56:48]\n{failed}"
+    )
+    told = "The given account nope appears to be invalid. Available accounts: weather, root"
+    assert why(log, tmp_path) == f"run_batch failed: {told}; see snakemake.log"
+
+
 def test_a_job_that_succeeded_in_the_end_has_not_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     after = "Finished jobid: 3 (Rule: draw_figure)\n"

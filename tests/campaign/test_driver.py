@@ -5,6 +5,7 @@ import math
 import os
 import re
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,3 +135,30 @@ def test_a_signal_is_kept_for_who_waits_for_it() -> None:
         signals.sleep(math.inf)
         assert signals.number == signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_the_workflow_can_be_stopped_whoever_starts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script ignores SIGINT for what it runs in the background; users of containers may have no name."""
+    monkeypatch.setattr("pwd.getpwuid", lambda number: {}[number])
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    asked = "print(os.environ['LOGNAME'], signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with (tmp_path / "log").open("w") as log:
+            command = [sys.executable, "-c", f"import os, signal; {asked}"]
+            assert driver._start(command, [], log, log.fileno()).wait() == 0
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (tmp_path / "log").read_text() == f"{os.getuid()} True\n"
+
+
+def test_what_takes_next_to_nothing_is_not_about_less_than_a_second(project: Path) -> None:
+    line = next(iter(header(make_plan(project, "smoke", where="ranks == 2"), OPTIONS)))
+    assert line.endswith("; less than 1 s of processor time on 2 cores")
+
+
+@pytest.mark.parametrize("name", ["$HOME", "a`b", "a\\b"])
+def test_a_path_that_jobs_of_slurm_would_not_find_is_refused(project: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"profile: found .* in the path .*; allowed: a path without"):
+        driver.reproduce(project.rename(project.with_name(name)), "smoke", ["tiny"], Options(2, None, "slurm"))

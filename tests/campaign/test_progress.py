@@ -94,13 +94,16 @@ def test_a_log_gets_a_line_for_every_tenth_and_every_half_minute(tmp_path: Path)
     assert [line.split()[0] for line in stream.getvalue().splitlines()[10:]] == ["2/100", "4/100"]
 
 
-def test_a_terminal_gets_one_line_that_changes(tmp_path: Path) -> None:
+def test_a_terminal_gets_one_line_that_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
 
     assert isinstance(progress(io.StringIO()), PlainProgress)
     stream = Terminal()
+    monkeypatch.setenv("TERM", "dumb")  # moves no cursor
+    assert isinstance(progress(stream), PlainProgress)
+    monkeypatch.setenv("TERM", "xterm")
     tally = tally_of(tmp_path, 1, 1)
     with progress(stream) as live:
         assert isinstance(live, LiveProgress)

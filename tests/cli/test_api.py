@@ -1,5 +1,7 @@
 """Points from Python: ``tramontane.simulate``."""
 
+import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -133,3 +135,31 @@ def test_importing_the_package_imports_nothing_else() -> None:
     assert done.stdout.strip() == "[]"
     with pytest.raises(AttributeError, match="no attribute 'simulat'"):
         _ = tramontane.simulat
+
+
+@pytest.mark.slow
+def test_type_checkers_know_what_a_user_imports(tmp_path: Path) -> None:
+    """The package imports it only when it is asked for."""
+    script = tmp_path / "users.py"
+    script.write_text(
+        "import tramontane\n"
+        "from tramontane import InputError, simulate\n"
+        "time: float = tramontane.simulate('point.yaml').time_s\n"
+        "simulate('point.yaml', treads=2)\n"
+        "tramontane.simulate('point.yaml').tine_s\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", script.name],
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(Path(tramontane.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    mistakes = [line.partition(": error: ")[2] for line in done.stdout.splitlines() if ": error: " in line]
+    assert len(mistakes) == 2, done.stdout
+    assert '"treads"' in mistakes[0]
+    assert '"tine_s"' in mistakes[1]
+    stub = ast.parse(Path(tramontane.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    told = {alias.name: node.module for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert told == vars(tramontane)["_MODULES"]

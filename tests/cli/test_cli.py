@@ -472,6 +472,9 @@ def test_estimate_counts_only_what_is_missing(
     assert facts["peak_memory_bytes"] > 0
     assert "7 points, 5 done, 2 to run" in tramontane("estimate", "tiny", "--scale", "laptop").out
     assert "7 points, 5 done, 2 to run" in tramontane("estimate", "all", "--scale", "laptop").out
+    told = tramontane("estimate", "tiny", "--scale", "laptop").out.splitlines()[1:]
+    assert told[0].startswith("less than 1 s of processor time, up to ")
+    assert told[1:] == ["2 batches of less than 1 s"]
     chosen = ("estimate", "tiny", "--scale", "laptop", "--where", "ranks > 4")
     assert "4 points, 2 done, 2 to run" in tramontane(*chosen).out
     facts = json.loads(tramontane("estimate", "tiny", "--scale", "smoke", "--json").out)
@@ -506,6 +509,82 @@ def test_no_experiment_sets_up_and_stops(here: Path, tramontane: Callable[..., A
     assert answer.status == 0
     assert answer.out == ""
     assert "nothing was run" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("closed", "words", "answer"),
+    [
+        (1, ("run", "point.yaml"), (2, "", "standard output: closed; allowed: a file, a pipe, or /dev/null\n")),
+        (2, ("run", "none.yaml"), (2, "", "")),
+    ],
+)
+def test_a_stream_that_is_closed_is_no_other_one(
+    here: Path, closed: int, words: tuple[str, ...], answer: tuple[int, str, str]
+) -> None:
+    write(here, POINT)
+    command = [sys.executable, "-m", "tramontane", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=lambda: os.close(closed))
+    assert (done.returncode, done.stdout, done.stderr) == answer
+
+
+def test_what_is_opened_has_not_the_number_of_a_stream(here: Path) -> None:
+    """Else a child writes its complaints there, and reads it as what somebody types."""
+    program = (
+        "from tramontane import cli, __main__ as entry\n"
+        "import os, subprocess\n"
+        "cli.main = lambda: print(open('new', 'w').fileno() > 2, subprocess.call(['sh', '-c', 'read x; echo y >&2']))\n"
+        "entry.main()"
+    )
+
+    def close() -> None:
+        for number in (0, 2):
+            os.close(number)
+
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, preexec_fn=close)
+    assert done.stdout == "True 0\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands(here: Path, shell: str) -> None:
+    variables = {"_TRAMONTANE_COMPLETE": f"complete_{shell}", "COMP_WORDS": "tramontane rep", "COMP_CWORD": "1"}
+    variables |= {"_TYPER_COMPLETE_ARGS": "tramontane rep", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    command = [str(Path(sys.executable).with_name("tramontane"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **variables})
+    assert "reproduce" in done.stdout
+    assert "run-batch" not in done.stdout
+
+
+def test_a_working_directory_that_is_gone_is_one_line(
+    tramontane: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for words in (("list",), ("validate",), ("describe", "tiny"), ("estimate", "all"), ("claims",)):
+        answer = (2, "", "working directory: No such file or directory; allowed: one that exists\n")
+        assert tramontane(*words) == answer, words
+
+
+def test_a_gpu_says_itself_what_it_has_no_memory_for(
+    tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the engine for processors would need is not asked."""
+    monkeypatch.setattr("tramontane.substrates.single.run_fresh", lambda *_: {"time_s": 1.0})
+    words = ("run", write(here, POINT), "--memory", "1 MB", "--device")
+    assert [tramontane(*words, device).status for device in ("cpu", "host", "auto", "gpu")] == [2, 2, 2, 0]
+
+
+def test_a_file_system_without_locks_is_one_line(
+    tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    line = "results/smoke/.lock: the file system keeps no locks (Function not implemented)\n"
+    assert tramontane("reproduce", "--scale", "smoke") == (1, "", line)
 
 
 def test_a_reader_that_stops_reading_is_no_error(here: Path) -> None:
@@ -707,7 +786,9 @@ def test_tables_of_claims_are_made_anew_in_a_page(claimed: Path, tramontane: Cal
     assert answer.status == 2
     assert answer.err.startswith("page.md: no table of claims or times; allowed: <!-- claims: SCALE [IDS] -->")
     assert answer.err.count("\n") == 1
-    assert tramontane("claims", "--fill", "none.md").err.startswith("none.md: cannot be read")
+    assert tramontane("claims", "--fill", "none.md").err.startswith(
+        "none.md: cannot be read (No such file or directory)"
+    )
 
 
 @pytest.mark.parametrize("number", ["ENOSPC", "EROFS", "EACCES", "EDQUOT"])
@@ -744,14 +825,26 @@ def test_files_of_a_study_folder_name_schemas_that_are_there(
     assert [(page, link) for page, link in pages if not (page.parent / link).exists()] == []
 
 
+def test_files_of_a_study_folder_are_for_whom_the_user_writes(
+    tramontane: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for whom the package was installed: a group that works together changes them all."""
+    monkeypatch.chdir(tmp_path)
+    before = os.umask(0o002)
+    try:
+        assert tramontane("init", "study").status == 0
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in Path("study").rglob("*") if path.is_file()} == {0o664}
+
+
 def test_a_full_disk_leaves_no_part_of_a_study_folder(
     tramontane: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(source: Path, _: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source))
 
-    monkeypatch.setattr("shutil.copy", refuse)
-    monkeypatch.setattr("shutil.copy2", refuse)
+    monkeypatch.setattr("shutil.copyfile", refuse)
     monkeypatch.chdir(tmp_path)
     assert tramontane("init", "a/study") == (1, "", "a/study: No space left on device\n")
     assert list(tmp_path.iterdir()) == []

@@ -8,9 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.mpi.conftest import Program
+from tests.waiting import wait_for
+from tramontane.errors import InputError
+from tramontane.substrates.mpi import tracing
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "your-application.md").read_text(encoding="utf-8")
@@ -74,3 +78,23 @@ def test_ten_minutes_lead_to_a_map_a_timeline_and_a_path(any_mpi: Program, tmp_p
     spans = json.loads((tmp_path / "my-timeline.json").read_text())["traceEvents"]
     assert {each["tid"] for each in spans if each["ph"] == "X"} == set(range(8))
     assert re.search(r"the critical path has \d+ parts, through \d of 8 ranks", said["critical-path"].stdout)
+
+
+def test_a_launcher_ends_with_the_command_that_traces_it(tmp_path: Path) -> None:
+    """However that ends: nobody is left who would read what the program does."""
+    launcher = f"echo $$ > {tmp_path}/new && mv {tmp_path}/new {tmp_path}/launcher && exec sleep 600"
+    program = (
+        f"import os; from tramontane.substrates.mpi import tracing; tracing._run({['sh', '-c', launcher]}, os.environ)"
+    )
+    command = subprocess.Popen([sys.executable, "-c", program])
+    wait_for((tmp_path / "launcher").exists)
+    command.kill()
+    command.wait()
+    number = int((tmp_path / "launcher").read_text())
+    wait_for(lambda: not psutil.pid_exists(number))
+
+
+@pytest.mark.parametrize("folder", ["my study", "a:b"])
+def test_a_path_that_no_loader_takes_is_refused(folder: str) -> None:
+    with pytest.raises(InputError, match="a path without blanks and colons"):
+        tracing._preloaded(Path("/usr", folder, "libtramontane-trace.so"), Path("trace"), strip=False)

@@ -108,7 +108,7 @@ def manifests(layout: Layout) -> Iterator[dict[str, Any]]:
     """Yield the manifests of the experiments that have a dataset; refuse one that is damaged."""
     gone = _gone(layout)
     for path in sorted(layout.manifests.glob("*.json")):
-        if path.stem not in gone and layout.dataset(path.stem).exists():
+        if path.stem not in gone:
             yield manifest.read(path)
 
 

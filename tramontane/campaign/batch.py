@@ -285,10 +285,12 @@ class _Run:
                 self._store(identity, known[identity], result, substrate)
                 ended.add(identity)
 
+        for identity in gathered:
+            self.store.prepare(identity)
         self.deaths.begin(_TOGETHER)
         try:
             run_forked_together([known[identity] for identity in gathered], substrate, tell)
-        except Stopped:
+        except (Stopped, OSError):
             self.deaths.stopped()
             raise
         if left := len(gathered) - len(ended):
@@ -311,6 +313,9 @@ class _Run:
             except PointKilledError as error:
                 killed += 1
                 self._say(f"{identity} is to be tried again: {error}")
+            except (Stopped, OSError):
+                self.deaths.stopped()
+                raise
         if killed:
             raise UnfinishedError(f"{plural(killed, 'point')} killed (out of memory?), to be tried again")
         return failed
@@ -328,6 +333,7 @@ class _Run:
         try:
             if self.deaths.of(identity) >= TRIES:
                 raise PointError(f"{_KILLED}; {_prediction(predicted)}")
+            self.store.prepare(identity)
             self.deaths.begin(identity)
             result = run_forked(point, substrate.keeping(checkpoint) if isinstance(substrate, Keeper) else substrate)
         except PointKilledError:
@@ -340,9 +346,6 @@ class _Run:
             checkpoint.unlink(missing_ok=True)
             message = f"{error}; {_prediction(predicted)}" if f"{error}" == OUT_OF_MEMORY else f"{error}"
             return self._fail(identity, point, message, substrate)
-        except Stopped:
-            self.deaths.stopped()
-            raise
         self._store(identity, point, result, substrate)
         return True
 

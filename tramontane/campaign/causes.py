@@ -26,6 +26,8 @@ _SAID = (
     re.compile(r"The error message was '(?:sbatch: )?(?:error: )?(.+?)'?\.?$", re.MULTILINE),
     re.compile(r"SLURM status is: '(\w+)'"),
 )
+#: What is wrong with a job before it is sent, such as its account; in lines of its own, up to the time of what follows.
+_UNSENT = re.compile(r"^Exception in run_job for rule \w+: (.+?)(?=\n\[|\Z)", re.MULTILINE | re.DOTALL)
 _SNAKEMAKE = re.compile(r"^(?:\w+Error|\w+Exception)\b.*", re.MULTILINE)
 _FINISHED = re.compile(r"^Finished job", re.MULTILINE)
 _CAUSED = re.compile(r"\[Errno \d+\] (.*)")
@@ -116,8 +118,9 @@ def _of_jobs(failed: dict[str, _Failure], root: Path) -> Iterator[str]:
 
 
 def _of_snakemake(text: str) -> Iterator[str]:
-    """Yield Snakemake's own errors, those of the system before its general ones."""
+    """Yield Snakemake's own errors, those of the system and of jobs it could not send before its general ones."""
     yield from (found[1].strip() for found in _CAUSED.finditer(text))
+    yield from (_short(found[1]) for found in _UNSENT.finditer(text))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for number, line in enumerate(lines):
         if _SNAKEMAKE.match(line) and not any(words in line for words in _CONSEQUENCE):

@@ -56,11 +56,12 @@ class Deaths:
         self.counts[identity] = self.of(identity) + 1
 
     def stopped(self) -> None:
-        """Strike out the point in hand: the batch was asked to stop."""
-        if self.counts:
-            self._write(self.counts)
-        else:
-            self.end()
+        """Strike out the point in hand: the batch was asked to stop, or can't write what came of it."""
+        with contextlib.suppress(OSError):
+            if self.counts:
+                self._write(self.counts)
+            else:
+                self.end()
 
     def end(self) -> None:
         """Forget everything: the batch has ended."""

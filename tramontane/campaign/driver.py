@@ -4,7 +4,9 @@ All words go to standard error; the last line of standard output is the path of 
 """
 
 import contextlib
+import getpass
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,7 +29,7 @@ from tramontane.campaign.slurm import Limits, commands_first, find_limits
 from tramontane.errors import InputError, display_path
 from tramontane.results.store import Store
 from tramontane.substrates import devices, spack
-from tramontane.support.formatting import about_bytes, about_seconds, listed, plural
+from tramontane.support.formatting import about_bytes, listed, plural, roughly
 from tramontane.support.layout import SHARE, Layout
 from tramontane.support.processes import end_with_parent
 from tramontane.support.tables import table
@@ -95,6 +97,9 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
     spack.asked()  # refuses at once what can't be had
     profile = find_profile(root, options.profile)
     cluster = read_profile(profile).executor == "slurm"
+    if cluster and (found := re.search(r"[$`\\]", str(root.absolute()))):  # sbatch gets jobs in double quotes
+        problem = f"found '{found[0]}' in the path {root.absolute()}, which shells take for something else"
+        raise InputError("profile", "", options.profile, "a path without $, ` and \\", problem=problem)
     first = commands_first() if cluster else []
     limits = find_limits(profile) if cluster else Limits()
     device = devices.of_campaign(limits.gpus if cluster else None, options.device)
@@ -157,11 +162,11 @@ def header(plan: Plan, options: Options) -> Iterator[str]:
     there = len(points) - len(jobs) - plan.left_out
     line = f"{plan.scale}: {plural(len(plan.experiments), 'experiment')}, {plural(len(points), 'point')}, {there} there"
     if jobs:
-        line += f", {len(jobs)} to run in {plural(len(plan.batches), 'batch')}; about "
+        line += f", {len(jobs)} to run in {plural(len(plan.batches), 'batch')}; "
         if on_gpu := sum(job.on_gpu for job in jobs):
-            line += f"{about_seconds(plan.gpu_seconds)} on a GPU"
+            line += f"{roughly(plan.gpu_seconds)} on a GPU"
         if on_gpu < len(jobs):
-            line += f"{', and ' if on_gpu else ''}{about_seconds(plan.seconds)} of processor time on "
+            line += f"{', and ' if on_gpu else ''}{roughly(plan.seconds)} of processor time on "
             line += plural(options.cores, "core") + (f", {options.threads} for each point" * (options.threads > 1))
     yield line
     if plan.published:
@@ -250,7 +255,8 @@ def _run(plan: Plan, command: list[str], first: list[str], options: Options, loc
         if signals.number is not None:
             _stop(workflow)
             tally.update()
-            _say(f"stopped with {tally.done} of {tally.total} points done; the same command goes on from there")
+            done = f" with {tally.done} of {tally.total} points done" * (tally.total > 0)
+            _say(f"stopped{done}; the same command goes on from there")
             return _STOPPED + signals.number
         signals.awaited = False
     if workflow.returncode:
@@ -279,7 +285,7 @@ def _start(
         stdout=log,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PATH": path, **({} if device is None else {devices.VARIABLE: device})},
+        env={**os.environ, "PATH": path, "LOGNAME": _user(), **({} if device is None else {devices.VARIABLE: device})},
         start_new_session=True,
         # The lock ends with its last holder: as long as the workflow lives, no other run starts.
         pass_fds=(lock,),
@@ -287,9 +293,19 @@ def _start(
     )
 
 
+def _user() -> str:
+    """Return the name of who runs this, which Snakemake asks for; in containers often a number without a name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
+
+
 def _end_with_driver() -> None:
     # Snakemake would wait for its jobs on any other signal; they in turn end with it, and lose the point in hand.
     end_with_parent(signal.SIGKILL)
+    # By this one it is stopped (`_stop`); a script's command in the background would have it ignored.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _stop(workflow: subprocess.Popen[str]) -> None:

@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from tramontane.support.files import UnwritableError
+
 #: How long another run is waited for, which may just be ending [s].
 PATIENCE = 20.0
 
@@ -20,6 +22,11 @@ def only_one(folder: Path, patience: float = PATIENCE) -> Iterator[int | None]:
     ----------
     folder : Path
         The folder of everything that belongs to the scale; it is made.
+
+    Raises
+    ------
+    UnwritableError
+        If its file system has no locks.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w", encoding="utf-8") as file:
@@ -33,4 +40,7 @@ def only_one(folder: Path, patience: float = PATIENCE) -> Iterator[int | None]:
                     yield None
                     return
                 time.sleep(0.2)
+            except OSError as error:  # of a network: mounted without locks, or nobody keeps them
+                problem = f"the file system keeps no locks ({error.strerror})"
+                raise UnwritableError(error.errno, problem, file.name) from error
         yield file.fileno()

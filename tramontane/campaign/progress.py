@@ -3,6 +3,7 @@
 Progress is read from the store, point by point, and so does not depend on who runs the batches or where.
 """
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -135,5 +136,5 @@ class LiveProgress:
 
 
 def progress(stream: TextIO) -> PlainProgress | LiveProgress:
-    """Return the progress that fits `stream`."""
-    return LiveProgress(stream) if stream.isatty() else PlainProgress(stream)
+    """Return the progress that fits `stream`: a line can't change on a terminal that moves no cursor."""
+    return LiveProgress(stream) if stream.isatty() and os.environ.get("TERM") != "dumb" else PlainProgress(stream)

@@ -120,7 +120,7 @@ def _fill(folder: Path) -> None:
             if each.is_dir():
                 place.mkdir()
             elif each.suffix != ".md":  # pages lead to others, which a study has not
-                shutil.copy(each, place)
+                shutil.copyfile(each, place)  # with modes as of all that the user writes, not those of the package
     (folder / "Snakefile").write_text(_SNAKEFILE, encoding="utf-8")
     (folder / ".gitignore").write_text(_IGNORED, encoding="utf-8")
     (folder / "README.md").write_text(_README, encoding="utf-8")

@@ -109,7 +109,7 @@ def asked(page: Path) -> list[Asked]:
             (match["kind"], match["asked"].split()) for match in _MARKED.finditer(page.read_text(encoding="utf-8"))
         ]
     except (OSError, UnicodeDecodeError) as error:
-        problem = f"cannot be read ({type(error).__name__})"
+        problem = f"cannot be read ({getattr(error, 'strerror', None) or error})"
         raise InputError(page, "", None, "a Markdown page", problem=problem) from None
     allowed = (
         "<!-- claims: SCALE [IDS] -->, verdicts: the same, times or crossings: SCALE EXPERIMENT, "

@@ -59,7 +59,6 @@ app = typer.Typer(
     name="tramontane",
     help="The communication of weather and climate models at a million processes, studied on one desktop.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

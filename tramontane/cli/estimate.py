@@ -20,7 +20,7 @@ def estimate(
     """Estimate what is still to be run of experiments: points, processor time, memory, batches."""
     from tramontane.campaign.overview import forecast
     from tramontane.study import find_root
-    from tramontane.support.formatting import about_bytes, about_seconds, plural
+    from tramontane.support.formatting import about_bytes, about_seconds, plural, roughly
 
     found = forecast(find_root(), names, scale, where, device_of(device))
     if as_json:
@@ -31,12 +31,12 @@ def estimate(
     for reason, count in found.absent.items():
         print(f"{count} of those can't run here, and a campaign leaves them out: {reason}")
     if found.jobs:
-        times = [f"{about_seconds(found.seconds)} of processor time"] if found.seconds or not found.gpu_memory else []
+        times = [f"{roughly(found.seconds)} of processor time"] if found.seconds or not found.gpu_memory else []
         if found.gpu_memory:
-            times.append(f"{about_seconds(found.gpu_seconds)} of a GPU with {about_bytes(found.gpu_memory)}")
+            times.append(f"{roughly(found.gpu_seconds)} of a GPU with {about_bytes(found.gpu_memory)}")
         print(
-            f"about {' and '.join(times)}, "
+            f"{' and '.join(times)}, "
             f"up to {about_bytes(found.memory)} of memory, longest point {about_seconds(found.longest)}"
         )
-        shortest, longest = found.batches[-1].seconds, found.batches[0].seconds
-        print(f"{plural(len(found.batches), 'batch')} of {about_seconds(shortest)} to {about_seconds(longest)}")
+        ends = dict.fromkeys(about_seconds(found.batches[place].seconds) for place in (-1, 0))
+        print(f"{plural(len(found.batches), 'batch')} of {' to '.join(ends)}")

@@ -14,7 +14,7 @@ from tramontane.errors import InputError
 @only_reads
 def validate(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Experiments, points, machines or grids.", metavar="[FILES]")
+        list[Path] | None, typer.Argument(help="Points, experiments, machines: whatever is YAML.", metavar="[FILES]")
     ] = None,
 ) -> None:
     """Check YAML files (by default everything in configs/): one line for each that holds a mistake."""

@@ -30,7 +30,7 @@ from tramontane.results.proof import (
     unsealed,
 )
 from tramontane.study.points.points import Point
-from tramontane.support.files import dump, write_atomically
+from tramontane.support.files import check_writable, dump, write_atomically
 from tramontane.support.layout import home
 
 #: Where records lie below the root of a checkout.
@@ -134,6 +134,16 @@ class Store:
         """Rename an unsound file, or ignore it where that is not ours to do; say so in one line, once."""
         name = path.name if self.folder == PUBLISHED else _rename(path)
         _tell(f"{path}: {flaw}; " + ("ignored" if name == path.name else f"set aside as {name}"), stamp)
+
+    def prepare(self, identity: str) -> None:
+        """Make the folder of a point's files.
+
+        Raises
+        ------
+        UnwritableError
+            If nothing can be written there: better now than after hours of simulation.
+        """
+        check_writable(self.path(identity).parent)
 
     def write(self, record: dict[str, Any]) -> None:
         """Store a finished point; a failure that an earlier attempt left is forgotten."""

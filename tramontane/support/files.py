@@ -58,6 +58,16 @@ def _write_atomically(path: Path, content: str | bytes | memoryview | Iterator[s
     sync_folder(path.parent)
 
 
+def check_writable(folder: Path) -> None:
+    """Make a folder, and raise UnwritableError if no file can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UnwritableError(error.errno, error.strerror or str(error), str(folder)) from error
+
+
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder survive a power cut, where the file system can do that."""
     with contextlib.suppress(OSError):

@@ -21,10 +21,17 @@ SHARE = CODE if Path(CODE, "Snakefile").is_file() else Path(CODE, "tramontane", 
 #: Whether this is a package that was installed, and no checkout.
 INSTALLED = SHARE != CODE
 
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "tramontane", __version__)
+
+def _cache() -> Path:
+    """Return the folder of the user's cache; one in the working directory for who has no home, as in containers."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    except RuntimeError:
+        return Path("results", "build").absolute()
+
 
 #: Where programs are built: in the checkout, or in the user's cache, for what was installed may be somebody else's.
-BUILDS = _CACHE if INSTALLED else Path(CODE, "build")
+BUILDS = Path(_cache(), "tramontane", __version__) if INSTALLED else Path(CODE, "build")
 
 #: Sizes of every experiment, each with a folder of results: a test of everything, an evening's work, the paper.
 SCALES = ("smoke", "laptop", "paper")

@@ -22,7 +22,7 @@ from pydantic_core import PydanticCustomError
 from tramontane.errors import InputError, display_path, show
 from tramontane.study.patterns.pattern_tables import Column, packed, read
 from tramontane.study.reading.messages import problem
-from tramontane.study.reading.project import find_root
+from tramontane.study.reading.project import find_root, working_folder
 from tramontane.study.reading.reading import read_json
 from tramontane.study.values.fields import is_digest
 from tramontane.support.files import dump, write_atomically
@@ -166,7 +166,7 @@ def by_table(keys: Mapping[str, Any], pack: Pack) -> dict[str, Any]:
 
 def _root() -> Path:
     """Return the project's folder, which each step of a program asks for."""
-    return _root_seen_from(os.environ.get(PROJECT), Path.cwd())
+    return _root_seen_from(os.environ.get(PROJECT), working_folder())
 
 
 @functools.lru_cache(maxsize=8)

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from tramontane.study.traces.mpi_traces import is_named_as_part
 from tramontane.substrates.mpi.build import build_tracer, missing_tools
 from tramontane.substrates.mpi.launch import SESSIONS
 from tramontane.substrates.mpi.libraries import INSTALL, Library, find_command, found
+from tramontane.support.processes import end_with_parent
 
 #: Environment variables of the tracing library (``tracer/tracer.hpp``): where to, and whether to leave out names.
 FOLDER, STRIP = "TRAMONTANE_TRACE", "TRAMONTANE_TRACE_STRIP"
@@ -111,6 +113,9 @@ def _remove_empty(folders: list[Path]) -> None:
 
 
 def _preloaded(tracer: Path, folder: Path, *, strip: bool) -> dict[str, str]:
+    if re.search(r"[\s:]", str(tracer)):  # each of them separates libraries
+        allowed = "a path without blanks and colons (LD_PRELOAD knows no others)"
+        raise InputError("tramontane trace", "", str(tracer), allowed, problem=f"the tracing library is {tracer}")
     before = os.environ.get("LD_PRELOAD")
     return {
         FOLDER: str(folder.absolute()),
@@ -121,7 +126,12 @@ def _preloaded(tracer: Path, folder: Path, *, strip: bool) -> dict[str, str]:
 
 def _run(command: list[str], variables: dict[str, str]) -> int:
     try:
-        started = subprocess.Popen(command, env=variables)
+        # A launcher takes its ranks with it.
+        started = subprocess.Popen(
+            command,
+            env=variables,
+            preexec_fn=lambda: end_with_parent(signal.SIGTERM),  # noqa: PLW1509 (one thread)
+        )
     except OSError as error:  # such as a script without the line that says what runs it
         problem = f"found '{command[0]}': {error.strerror}"
         raise InputError("tramontane trace", "", None, _STARTER, problem=problem) from None
