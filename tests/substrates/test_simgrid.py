@@ -68,6 +68,11 @@ def test_protocol_limits_become_sections_of_costs() -> None:
 
 
 @needs_simgrid
+def test_records_name_the_compiler_behind_the_wrapper() -> None:
+    assert "SimGrid" not in str(SimGrid().compiler())
+
+
+@needs_simgrid
 @pytest.mark.parametrize("size", [16, 512, 1024, 8192, 2**20])
 def test_two_ranks_exchange_at_full_rate_in_both_directions(size: int) -> None:
     # Through two switches: latencies of injection, link and ejection; above short_limit twice as many before.
