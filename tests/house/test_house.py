@@ -3,6 +3,7 @@
 import ast
 import importlib
 import itertools
+import json
 import os
 import re
 import shutil
@@ -267,6 +268,12 @@ def test_all_files_agree_on_the_version() -> None:
     assert f"project(tramontane VERSION {version} " in (ROOT / "CMakeLists.txt").read_text()
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_oldest_cmake_reads_the_presets() -> None:
+    [release] = re.findall(r"cmake_minimum_required\(VERSION 3\.(\d+)\)", (ROOT / "CMakeLists.txt").read_text())
+    brought_by = {1: 19, 2: 20, 3: 21, 4: 23, 5: 24, 6: 25}
+    assert brought_by[json.loads((ROOT / "CMakePresets.json").read_text())["version"]] <= int(release)
 
 
 def test_commands_in_the_documentation_exist() -> None:
