@@ -12,6 +12,7 @@ from tramontane.comparison.points import make_point
 from tramontane.comparison.rows import Row, read_rows
 from tramontane.study.points.points import Point
 from tramontane.substrates import get
+from tramontane.substrates import simgrid as smpi
 from tramontane.substrates.simgrid import SimGrid, platform_lines, settings
 from tramontane.substrates.simulator import schedule
 
@@ -68,8 +69,11 @@ def test_protocol_limits_become_sections_of_costs() -> None:
 
 
 @needs_simgrid
-def test_records_name_the_compiler_behind_the_wrapper() -> None:
+def test_records_name_the_compiler_behind_the_wrapper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    smpi._compiler.cache_clear()
     assert "SimGrid" not in str(SimGrid().compiler())
+    assert list(tmp_path.iterdir()) == []
 
 
 @needs_simgrid

@@ -128,8 +128,9 @@ def version() -> str:
 def _compiler() -> str | None:
     if shutil.which("smpicxx") is None:
         return None
-    # By `--version` it tells SimGrid's.
-    done = subprocess.run(["smpicxx", "-compiler-version"], stdout=subprocess.PIPE, text=True, check=False)
+    # By `--version` it tells SimGrid's; and then it goes on and links a program of nothing, unless it is only to show.
+    asked = ["smpicxx", "-compiler-version", "-show"]
+    done = subprocess.run(asked, stdout=subprocess.PIPE, text=True, check=False)
     return next(iter(done.stdout.splitlines()), None)
 
 
