@@ -99,6 +99,7 @@ def test_dates_are_not_ordered_among_each_other(tmp_path: Path, folder: Path) ->
         (("median_us", "time"), "line 1: column missing: median_us"),
         ((",10,10", ",10,0"), "line 2, median_us: found '0'; allowed: a positive time in microseconds"),
         ((",10,10", ",10,nan"), "line 2, median_us: found 'nan'"),
+        ((",10,10", ",10,1_0"), "line 2, median_us: found '1_0'; allowed: a positive time in microseconds"),
         ((",10,10", ",1 kB,10"), "line 2, bytes: found '1 kB'; allowed: a whole number, 1 or more, without a unit"),
         (("2x2x2,8", "99999999,99999999"), "line 2, nodes: found '99999999'; allowed: at most 9999999"),
         ((",10,10", ",1000000000000000,10"), "line 2, bytes: found '1000000000000000'; allowed: at most"),

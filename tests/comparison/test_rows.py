@@ -23,6 +23,14 @@ def test_operations_are_taken_and_phases_left(write: Write) -> None:
     assert [(row.line, row.ok) for row in rows] == [(2, True), (4, False)]
 
 
+def test_a_row_of_no_known_part_is_refused(write: Write) -> None:
+    assert "line 3, what: found 'All'; did you mean 'all'? allowed: all, ab, bc, cd" in mistake(
+        write({}, {"what": "All"})
+    )
+    again = write({}, {"what": "what", "status": "status"})  # headings, of tables put one below the other
+    assert "line 3, what: found 'what'; allowed: all, ab, bc, cd" in mistake(again)
+
+
 def test_a_byte_order_mark_and_empty_lines_are_harmless(write: Write) -> None:
     path = write({}, {})
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\r\n", b"\n\n"))
@@ -85,6 +93,7 @@ def test_a_line_with_too_few_cells(write: Write) -> None:
         ("tspan_s", "-1", "seconds"),
         ("tspan_s", "", "seconds"),
         ("tspan_s", "inf", "seconds"),
+        ("tspan_s", "1_05", "seconds"),
     ],
 )
 def test_values_that_are_none(write: Write, column: str, text: str, how: str) -> None:

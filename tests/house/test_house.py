@@ -3,6 +3,7 @@
 import ast
 import importlib
 import itertools
+import json
 import os
 import re
 import shutil
@@ -276,6 +277,12 @@ def test_all_files_agree_on_the_version() -> None:
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text()
 
 
+def test_the_oldest_cmake_reads_the_presets() -> None:
+    [release] = re.findall(r"cmake_minimum_required\(VERSION 3\.(\d+)\)", (ROOT / "CMakeLists.txt").read_text())
+    brought_by = {1: 19, 2: 20, 3: 21, 4: 23, 5: 24, 6: 25}
+    assert brought_by[json.loads((ROOT / "CMakePresets.json").read_text())["version"]] <= int(release)
+
+
 def test_commands_in_the_documentation_exist() -> None:
     from tramontane.cli import app
 
@@ -319,10 +326,24 @@ def test_links_in_the_documentation_lead_somewhere() -> None:
             assert (path.parent / link).exists(), f"{path.relative_to(ROOT)} links to {link}"
 
 
+def environment_of_make() -> dict[str, str]:
+    """The tests may have been started by make, whose options are not for another one."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_validates_all_tables_of_the_page() -> None:
+    command = ["make", "-n", "-o", "setup", "validate"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=environment_of_make())
+    asked = done.stdout.splitlines()[-1].split()
+    page = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
+    [default] = re.findall(r"\$\{\*:-([A-Z ]+)\}", (ROOT / "workflow" / "scripts" / "validate.sh").read_text())
+    assert (asked[2:] or default.split()) == re.findall(r"^\| ([A-Z]) \|", page, flags=re.MULTILINE)
+
+
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_make_says_what_it_would_do() -> None:
-    # The tests may have been started by make, whose options are not for this one.
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
+    environment = environment_of_make()
     targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
     assert {"reproduce", "test", "bench", "setup", "lint", "schemas"} <= set(targets)
     for target in targets:

@@ -12,6 +12,7 @@ from tramontane.comparison.points import make_point
 from tramontane.comparison.rows import Row, read_rows
 from tramontane.study.points.points import Point
 from tramontane.substrates import get
+from tramontane.substrates import simgrid as smpi
 from tramontane.substrates.simgrid import SimGrid, platform_lines, settings
 from tramontane.substrates.simulator import schedule
 
@@ -65,6 +66,14 @@ def test_protocol_limits_become_sections_of_costs() -> None:
     assert told["smpi/send-is-detached-thresh"] == told["smpi/async-small-thresh"] == "4097"
     assert told["smpi/ois"] == "0:0:1.875e-10;64:0:1.885e-10;256:0:0"
     assert told["smpi/or"] == "0:0:1.875e-10;64:0:1.885e-10;4096:0:0"
+
+
+@needs_simgrid
+def test_records_name_the_compiler_behind_the_wrapper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    smpi._compiler.cache_clear()
+    assert "SimGrid" not in str(SimGrid().compiler())
+    assert list(tmp_path.iterdir()) == []
 
 
 @needs_simgrid

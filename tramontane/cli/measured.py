@@ -32,6 +32,7 @@ def measured(
     from tramontane.study import find_root, list_machines
     from tramontane.study.systems.timed_collectives import KEYS, MEDIAN, MOST_NODES, fits
     from tramontane.support.files import write_atomically
+    from tramontane.support.formatting import plural
 
     to_write("--output", output)
     machines = list_machines(find_root())
@@ -57,7 +58,7 @@ def measured(
     writer = csv.writer(table, lineterminator="\n")
     writer.writerows([("date", "variant", *KEYS, MEDIAN), *lines.values()])
     write_atomically(output, table.getvalue())
-    print(f"{output}: {len(lines)} rows")
+    print(f"{output}: {plural(len(lines), 'row')}")
 
 
 def _blocks(algorithm: str, file: Path, text: str, nodes: int) -> "Iterator[Block]":

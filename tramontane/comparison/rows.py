@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from tramontane.errors import InputError
-from tramontane.support.csv_tables import read_table
+from tramontane.errors import InputError, closest
+from tramontane.support.csv_tables import positive, read_table
 
 #: Columns that every file must have; ``validation/README.md`` says what they mean.
 COLUMNS = (
@@ -17,6 +17,9 @@ COLUMNS = (
 )
 #: Columns that may be left out, with the value this stands for.
 OPTIONAL = {"indexing": "block", "arb": "cut_through", "xarb": "cut_through", "seed": "1", "tag": ""}
+
+#: Column ``what``: the whole operation, and the phases of a transposition.
+WHOLE, PHASES = "all", ("ab", "bc", "cd")
 
 _NUMBER = re.compile(r"\d{1,15}(\.\d{0,15})?([eE][+-]?\d{1,2})?", re.ASCII)
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*(B|KB|MB|GB)?", re.ASCII)
@@ -98,11 +101,8 @@ class Row:
         InputError
             If there is none in the column.
         """
-        try:
-            value = float(self[column])
-        except ValueError:
-            value = 0.0
-        if not 0 < value < float("inf"):
+        value = positive(self[column])
+        if value is None:
             raise self.mistake(column, "a positive time in seconds")
         return value
 
@@ -117,9 +117,13 @@ def read_rows(path: Path) -> list[Row]:
     Raises
     ------
     InputError
-        If the file can't be read, is no such table, or lacks a column.
+        If the file can't be read, is no such table, lacks a column, or a row is of no known part.
     """
     lines = read_table(path, COLUMNS, "a CSV file of measured points", "the columns of validation/sstmacro-16.0.csv")
     rows = [Row(path, number, cells) for number, cells in lines]
+    known = (WHOLE, *PHASES)
+    for row in rows:
+        if row["what"] and row["what"] not in known:
+            raise row.mistake("what", ", ".join(known), closest(row["what"], known))
     # A measurement that did not end may not have come to name its parts.
-    return [row for row in rows if row["what"] == "all" or (not row["what"] and not row.ok)]
+    return [row for row in rows if row["what"] == WHOLE or (not row["what"] and not row.ok)]

@@ -128,7 +128,9 @@ def version() -> str:
 def _compiler() -> str | None:
     if shutil.which("smpicxx") is None:
         return None
-    done = subprocess.run(["smpicxx", "--version"], stdout=subprocess.PIPE, text=True, check=False)
+    # By `--version` it tells SimGrid's; and then it goes on and links a program of nothing, unless it is only to show.
+    asked = ["smpicxx", "-compiler-version", "-show"]
+    done = subprocess.run(asked, stdout=subprocess.PIPE, text=True, check=False)
     return next(iter(done.stdout.splitlines()), None)
 
 
@@ -159,7 +161,7 @@ def build_platform() -> Path:
     # What smpicxx compiles sees MPI's names only; the platform is no MPI program.
     compiler, paths = os.environ.get("CXX", "c++"), _search_paths()
     closing = ["-shared", *paths, "-lsimgrid", "-o", PLATFORM]
-    headers = [*sorted(simulator.glob("*.hpp")), *sorted(simulator.glob("topologies/*.hpp")), *skeleton.headers()]
+    headers = [*sorted(simulator.rglob("*.hpp")), *skeleton.headers()]
     include = [f"-I{simulator}", *skeleton.options()]
     return _once(compiler, [*options(), "-fPIC", *include, *paths[:1]], sources, headers, closing) / PLATFORM
 

@@ -1,6 +1,8 @@
 """Reads tables that others wrote as CSV files, and says in one line what is wrong with one."""
 
 import csv
+import math
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -8,6 +10,9 @@ from tramontane.errors import InputError, show
 
 #: A line's number in its file, where the header is line 1, and its cells by column.
 Line = tuple[int, dict[str, str]]
+
+#: What others write; Python's own `1_05` is more likely a slip.
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def read_table(path: Path, columns: Sequence[str], what: str, like: str) -> list[Line]:
@@ -58,3 +63,9 @@ def _lines(path: Path, stream: Iterable[str], columns: Sequence[str], what: str,
             raise InputError(path, f"line {reader.line_num}", None, f"{len(header)}, as in line 1", problem=text)
         lines.append((reader.line_num, dict(zip(header, cells, strict=True))))
     return lines
+
+
+def positive(text: str) -> float | None:
+    """Return the positive number in a cell, or None if there is none."""
+    value = float(text) if _NUMBER.fullmatch(text.strip()) else 0.0
+    return value if 0 < value < math.inf else None

@@ -65,6 +65,7 @@ def times(file: Path) -> list[tuple[str, int | None, dict[int, float]]]:
 
 def test_the_slowest_process_counts(write: Callable[[str], Path]) -> None:
     assert times(write(OSU)) == [("alltoall", None, {1: 13.25, 1024: 22.5})]
+    assert times(write("\ufeff" + OSU.lstrip().replace("MPI All", "MPI-CUDA All"))) == times(write(OSU))
     assert times(write(SHORT)) == [("allreduce", None, {4: 6.5, 1048576: 420.75})]
     assert times(write(INTEL)) == [("alltoall", 2, {1: 2.0}), ("alltoall", 16, {1: 12.0, 1024: 18.0})]
 
@@ -73,6 +74,7 @@ def test_the_slowest_process_counts(write: Callable[[str], Path]) -> None:
     ("text", "said"),
     [
         ("", "found no table of an all-to-all or an allreduce; allowed: the output of osu_alltoall"),
+        (OSU.replace("MPI All", "MPI Neighborhood All"), "found no table of an all-to-all or an allreduce"),
         (
             OSU.replace("(us)", ""),
             "line 4: found 'Avg Latency, Min Latency, Max Latency, Iterations'; allowed: a column",

@@ -17,7 +17,7 @@ from tramontane.study.systems.timed_collectives import MOST_BYTES
 OSU, INTEL = "osu", "imb"
 ALLOWED = "the output of osu_alltoall, osu_allreduce, or IMB-MPI1 Alltoall or Allreduce"
 
-_OSU_TITLE = re.compile(r"# OSU MPI.*?(All-to-All|Alltoall|Allreduce)\b", re.IGNORECASE)
+_OSU_TITLE = re.compile(r"# OSU MPI\S* (All-to-All|Alltoall|Allreduce)\b", re.IGNORECASE)
 _INTEL_TITLE = re.compile(r"#\s*Benchmarking\s+(Alltoall|Allreduce)\s*$", re.IGNORECASE)
 _PROCESSES = re.compile(r"#\s*#processes\s*=\s*([0-9]+)")
 _COLUMNS = {OSU: ("Max Latency(us)", "Avg Latency(us)"), INTEL: ("t_max[usec]",)}
@@ -61,7 +61,7 @@ def read_output(path: Path) -> list[Block]:
         If there is none, a time has no unit or is none, or a size stands there twice.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no text"
         raise InputError(path, "", None, ALLOWED, problem=str(reason)) from None

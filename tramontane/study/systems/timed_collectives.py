@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tramontane.errors import InputError, closest
 from tramontane.study.catalogue import list_machines
-from tramontane.support.csv_tables import read_table
+from tramontane.support.csv_tables import positive, read_table
 
 #: Operations, their algorithms, and the entries of ``configs/libraries.yaml`` that say what these are.
 ALGORITHMS: Mapping[str, Mapping[str, str | None]] = {
@@ -166,11 +166,8 @@ def _row(path: Path, number: int, cells: Mapping[str, str], machines: list[str],
         return int(cells[column])
 
     def time(column: str) -> float:
-        try:
-            value = float(cells[column])
-        except ValueError:
-            value = 0.0
-        if not 0 < value < math.inf:
+        value = positive(cells[column])
+        if value is None:
             raise mistake(column, "a positive time in microseconds")
         return value
 
