@@ -8,7 +8,6 @@
 using tramontane::tracer::bytes_of;
 using tramontane::tracer::Call;
 using tramontane::tracer::OneSided;
-using tramontane::tracer::refuse_other_library;
 using tramontane::tracer::Tracer;
 using tramontane::tracer::Unseen;
 
@@ -31,18 +30,14 @@ using tramontane::tracer::Unseen;
 // --- begin and end ---------------------------------------------------------------------------------------------------
 
 extern "C" int MPI_Init(int* argc, char*** argv) {
-    auto* const init = TRAMONTANE_NEXT(MPI_Init);
-    refuse_other_library();
-    const int status = init(argc, argv);
+    const int status = TRAMONTANE_NEXT(MPI_Init)(argc, argv);
     if (status == MPI_SUCCESS) Tracer::own().start(MPI_THREAD_SINGLE);
     return status;
 }
 SECOND_NAME(MPI_Init, (int*, char***))
 
 extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-    auto* const init = TRAMONTANE_NEXT(MPI_Init_thread);
-    refuse_other_library();
-    const int status = init(argc, argv, required, provided);
+    const int status = TRAMONTANE_NEXT(MPI_Init_thread)(argc, argv, required, provided);
     if (status == MPI_SUCCESS) Tracer::own().start(*provided);
     return status;
 }
@@ -50,10 +45,8 @@ SECOND_NAME(MPI_Init_thread, (int*, char***, int, int*))
 
 #if defined(HAS_CALLS_OF_MPI_4)
 extern "C" int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
-    auto* const init = TRAMONTANE_NEXT(MPI_Session_init);
-    refuse_other_library();
     tramontane::tracer::tell_of_session();
-    return init(info, handler, session);
+    return TRAMONTANE_NEXT(MPI_Session_init)(info, handler, session);
 }
 SECOND_NAME(MPI_Session_init, (MPI_Info, MPI_Errhandler, MPI_Session*))
 #endif

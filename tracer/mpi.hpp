@@ -78,22 +78,6 @@ inline void* library_symbol(const char* name, bool is_variable) {
     return found;
 }
 
-/// Ends a program of another MPI library than this one is compiled with: handles of Open MPI are addresses, those of
-/// MPICH and its kin are numbers, and neither can be handed on as the other.
-inline void refuse_other_library() {
-#if defined(OPEN_MPI)
-    constexpr bool open_mpi = true;
-#else
-    constexpr bool open_mpi = false;
-#endif
-    if ((dlsym(RTLD_NEXT, "ompi_mpi_comm_world") != nullptr) == open_mpi) return;
-    constexpr const char *one = "Open MPI", *another = "MPICH or the like";
-    std::fprintf(stderr,
-                 "tramontane-trace: found a program of %s; allowed: one of %s, for which this tracer was built\n",
-                 open_mpi ? another : one, open_mpi ? one : another);
-    std::_Exit(2);
-}
-
 /// A handle as a number.
 template <class Handle>
 std::uintptr_t number_of(Handle handle) {

@@ -852,37 +852,6 @@ def test_a_program_with_sessions_runs_unharmed(
         assert not (tmp_path / "told").exists()
 
 
-@pytest.mark.parametrize(
-    ("own", "other", "told"),
-    [
-        (
-            "openmpi",
-            "mpich",
-            "found a program of Open MPI; allowed: one of MPICH or the like, for which this tracer was built",
-        ),
-        (
-            "mpich",
-            "openmpi",
-            "found a program of MPICH or the like; allowed: one of Open MPI, for which this tracer was built",
-        ),
-    ],
-)
-def test_a_program_of_another_library_is_refused(
-    built: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str, other: str, told: str
-) -> None:
-    built(other)
-    library = built(own).library
-    for name, value in library.variables.items():
-        monkeypatch.setenv(name, value)
-    program = compiled(library, HERE / "grid.c", tmp_path)
-    words = ["--environment", other, "--output", "told", "--", *library.mpirun, "2", program]
-    command = [sys.executable, "-m", "tramontane", "trace", *words]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout.count("told")) == (2, 0)
-    assert f"tramontane-trace: {told}" in done.stderr.splitlines()
-    assert not (tmp_path / "told").exists()
-
-
 def test_a_killed_run_leaves_a_trace(
     built: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
