@@ -878,7 +878,9 @@ class Program(Communication):
             if parts not in sizes:
                 what = "the ranks" if sizes == [ranks] else "the ranks of a role or communicator"
                 name = f"workload.{key}.{'file' if key == 'partition' else 'parts'}"
-                raise problem(f"found {parts} part{'s' * (parts != 1)}", f"{', '.join(map(str, sizes))}, {what}", key=name)
+                raise problem(
+                    f"found {parts} part{'s' * (parts != 1)}", f"{', '.join(map(str, sizes))}, {what}", key=name
+                )
 
     def _ranks_of(self, role: Role, ranks: int) -> int:
         """Return how many ranks a role has; the compiled description refuses those that can't be."""
