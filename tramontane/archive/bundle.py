@@ -8,8 +8,6 @@ import importlib.metadata
 import json
 import platform
 import re
-import shutil
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -35,7 +33,7 @@ from tramontane.results.store import Store
 from tramontane.study import load_experiment
 from tramontane.study.experiments.claims import statements
 from tramontane.study.reading.project import EXPERIMENTS
-from tramontane.support.files import UnwritableError
+from tramontane.support.files import UnwritableError, folder_beside
 from tramontane.support.layout import Layout
 
 _CHUNK = 1 << 20
@@ -85,7 +83,8 @@ def write_archive(root: Path, scale: str, out: Path) -> int:
     sizes = {place: path.stat().st_size for place, path in files.items()}
     sizes |= {place: len(text.encode()) for place, text in texts.items()}
     texts[PurePosixPath(CRATE)] = crate_metadata(root, scale, sorted(sizes), sizes, about, _cited(root, scale))
-    with _naming(out), _temporary(out) as temporary:
+    with _naming(out), folder_beside(out) as folder:
+        temporary = folder / out.name
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as bundle:
             sums = {place: _copy(bundle, place, path, about["created"]) for place, path in files.items()}
             sums |= {place: _put(bundle, place, text, about["created"]) for place, text in texts.items()}
@@ -219,13 +218,3 @@ def _naming(out: Path) -> Iterator[None]:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT) and error.filename is not None:
             raise
         raise UnwritableError(error.errno, error.strerror or str(error), str(out)) from error
-
-
-@contextlib.contextmanager
-def _temporary(out: Path) -> Iterator[Path]:
-    """Give a file beside `out` to write to; nothing of it is left if that fails."""
-    folder = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.absolute().parent))
-    try:
-        yield folder / out.name
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

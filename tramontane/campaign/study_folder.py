@@ -4,7 +4,6 @@ import contextlib
 import errno
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 from tramontane import __version__
@@ -12,6 +11,7 @@ from tramontane.errors import InputError
 from tramontane.study.experiments.claims import JUDGEMENT
 from tramontane.study.experiments.template import new_experiment
 from tramontane.study.reading.project import EXPERIMENTS, GRIDS, LIBRARIES, MACHINES, REFERENCES, SYSTEMS
+from tramontane.support.files import folder_beside
 from tramontane.support.layout import SHARE
 
 #: What is copied: studies keep the machines and grids they were made with, sites edit the profiles, and editors look
@@ -97,9 +97,9 @@ def lay_out(folder: Path) -> None:
             raise InputError(folder, "", None, "a folder that is empty or does not exist", problem="is there already")
         new = [part for part in target.parents if not part.exists()]
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as place:
-            _fill(Path(place, target.name))
-            os.rename(Path(place, target.name), target)  # noqa: PTH104 - replaces an empty folder
+        with folder_beside(target) as place:
+            _fill(place / target.name)
+            os.rename(place / target.name, target)  # noqa: PTH104 - replaces an empty folder
     except OSError as error:
         for part in new:
             with contextlib.suppress(OSError):

@@ -4,7 +4,10 @@ import contextlib
 import errno
 import json
 import os
+import signal
+import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,6 +59,34 @@ def _write_atomically(path: Path, content: str | bytes | memoryview | Iterator[s
             Path(name).unlink()
         raise
     sync_folder(path.parent)
+
+
+@contextlib.contextmanager
+def folder_beside(path: Path) -> Iterator[Path]:
+    """Give a new folder beside `path`, in which something is made that a rename then puts in that place.
+
+    It is gone afterwards, also if the process is asked to end meanwhile (SIGTERM), as a job at the end of its time is.
+    """
+    where = path.absolute()
+    with (
+        _unwinding_when_ended(),
+        tempfile.TemporaryDirectory(prefix=f".{where.name}.", dir=where.parent, ignore_cleanup_errors=True) as folder,
+    ):
+        yield Path(folder)
+
+
+@contextlib.contextmanager
+def _unwinding_when_ended() -> Iterator[None]:
+    """Leave by way of what cleans up when SIGTERM arrives, unless something else is done about that signal."""
+    number = signal.SIGTERM
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(number) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(number, lambda *_: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(number, signal.SIG_DFL)
 
 
 def check_writable(folder: Path) -> None:

@@ -7,12 +7,12 @@ That library is compiled, and there are wheels for some Pythons only, so it is o
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tramontane.errors import InputError, display_path
+from tramontane.support.files import folder_beside
 
 INSTALL = ".venv/bin/python -m pip install otf2, or Debian's python3-otf2"
 SUFFIX = ".otf2"
@@ -85,13 +85,13 @@ def archive(file: Path, ranks: list[int], title: str) -> Iterator[Archive]:
     """
     otf2 = check(file)
     places = parts_of(file)
-    with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.absolute().parent) as folder:
-        with otf2.writer.open(str(Path(folder) / "new"), archive_name=file.stem, timer_resolution=PER_SECOND) as writer:
+    with folder_beside(file) as folder:
+        with otf2.writer.open(str(folder / "new"), archive_name=file.stem, timer_resolution=PER_SECOND) as writer:
             yield Archive(otf2, writer, ranks, title)
         for place in places:
             if place.is_dir():
                 shutil.rmtree(place)
-            (Path(folder) / "new" / place.name).replace(place)
+            (folder / "new" / place.name).replace(place)
 
 
 def parts_of(file: Path) -> list[Path]:
