@@ -51,6 +51,18 @@ def test_resources_of_a_batch_follow_its_estimate(project: Path) -> None:
         assert rules.runtime(wildcards, attempt=2) == rules.runtime(wildcards)
 
 
+def test_what_is_measured_starts_before_what_takes_longer(project: Path) -> None:
+    plan = make_plan(project, "smoke", cores=1)
+    write_plan(plan)
+    contents = json.loads(plan.layout.plan.read_text(encoding="utf-8"))
+    name, batch = next(iter(contents["batches"].items()))
+    contents["batches"] = {name: batch, "quiet": {**batch, "measured": True, "seconds": batch["seconds"] / 2}}
+    plan.layout.plan.write_text(json.dumps(contents), encoding="utf-8")
+    rules = Rules(project)
+    simulated, measured = (SimpleNamespace(scale="smoke", batch=name) for name in contents["batches"])
+    assert rules.priority(measured) > rules.priority(simulated)
+
+
 ENDINGS = {
     ("OUT_OF_MEMORY",): (2, 1),
     ("FAILED", "OUT_OF_MEMORY"): (3, 1),

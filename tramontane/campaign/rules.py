@@ -42,6 +42,8 @@ _MEMORY_MARGIN = 1.3
 #: What a job holds beside its point: two processes of Snakemake and the batch's own, measured as 215 to 245 MB [B].
 _OVERHEAD = 300_000_000
 _MINUTES = 60
+#: Longer than any batch takes [s].
+_MEASURED_FIRST = 10**9
 
 
 class Wildcards(Protocol):
@@ -92,8 +94,12 @@ class Rules:
     # What batches need.
 
     def priority(self, wildcards: Wildcards) -> int:
-        """Return the estimated seconds of a batch: the longest starts first."""
-        return math.ceil(float(self._batch(wildcards)["seconds"]))
+        """Return the estimated seconds of a batch: the longest starts first, but what is measured before all others.
+
+        That needs all cores: later it would wait until nothing else is left, not even figures.
+        """
+        batch = self._batch(wildcards)
+        return math.ceil(float(batch["seconds"])) + (_MEASURED_FIRST if batch["measured"] else 0)
 
     def memory(self, wildcards: Wildcards, attempt: int = 1) -> int:
         """Return the memory a batch needs [MB; on a cluster MiB, as Slurm counts], never more than the plan allowed.
