@@ -2,12 +2,13 @@
 
 import io
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from tramontane.campaign.packing import Job
-from tramontane.campaign.progress import LiveProgress, PlainProgress, Tally, progress
+from tramontane.campaign.progress import CampaignTally, LiveProgress, PlainProgress, Tally, progress
 from tramontane.results.store import Store
 from tramontane.study.points.points import Point
 
@@ -52,7 +53,37 @@ def test_points_are_counted_as_their_records_appear(tmp_path: Path) -> None:
     assert (tally.done, tally.failed, tally.seconds_done) == (2, 1, 3)
     assert tally.line().startswith("2/3 points, 1 failed; about ")
     finish(tally, 2)
-    assert tally.line() == "3/3 points, 1 failed; figures and report"
+    assert tally.line() == "3/3 points, 1 failed"
+
+
+def test_when_all_points_have_ended_the_workflows_steps_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    log = tmp_path / "log"
+    log.write_text("")
+    tally = CampaignTally(tally_of(tmp_path, 1).jobs, Store(tmp_path), since=10**18, cores=1, log=log)
+    tally.update()
+    log.write_text("1 of 40 steps (2%) done\n")
+    assert tally.line().startswith("0/1 points; about ")
+    assert tally.share() == 0
+    finish(tally, 0)
+    assert tally.line() == "1/1 points; figures and report: 1/40 steps"
+    # Much else is said between; the last line may be half written.
+    log.write_text("1 of 40 steps (2%) done\n" + "words\n" * 10**5 + "11 of 40 steps (28%) done\nrule a:\n12 of")
+    now += 20
+    tally.update()
+    assert tally.line() == "1/1 points; figures and report: 11/40 steps; about 58 s left"
+    assert tally.share() == 11 / 40
+
+
+def test_a_workflow_that_has_said_nothing_yet(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("")
+    tally = CampaignTally({}, Store(tmp_path), since=0, cores=1, log=log)
+    tally.update()
+    assert (tally.line(), tally.share()) == ("figures and report", 1)
 
 
 def test_results_of_earlier_runs_do_not_count(tmp_path: Path) -> None:

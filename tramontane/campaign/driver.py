@@ -23,7 +23,7 @@ from tramontane.campaign.causes import why
 from tramontane.campaign.lock import only_one
 from tramontane.campaign.plan import Plan, check_scale, make_plan, write_plan
 from tramontane.campaign.profiles import read_profile
-from tramontane.campaign.progress import Tally, progress
+from tramontane.campaign.progress import CampaignTally, progress
 from tramontane.campaign.rules import Rules
 from tramontane.campaign.slurm import Limits, commands_first, find_limits
 from tramontane.errors import InputError, display_path
@@ -239,7 +239,7 @@ def _run(plan: Plan, command: list[str], first: list[str], options: Options, loc
     log.parent.mkdir(parents=True, exist_ok=True)
     store = Store(plan.root)
     since = plan.layout.plan.stat().st_mtime_ns
-    tally = Tally({job.identity: job for job in plan.jobs}, store, since, options.cores)
+    tally = CampaignTally({job.identity: job for job in plan.jobs}, store, since, options.cores, log=log)
     with log.open("w", encoding="utf-8") as stream:
         signals.awaited = True
         workflow = _start(command, first, stream, lock, options.device)

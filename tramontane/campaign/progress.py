@@ -4,9 +4,11 @@ Progress is read from the store, point by point, and so does not depend on who r
 """
 
 import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TextIO
 
 from tramontane.campaign.packing import Job
@@ -17,6 +19,8 @@ from tramontane.support.formatting import roughly
 PLAIN_PARTS, PLAIN_SECONDS = 10, 30.0
 #: Seconds until the speed is believed more than the estimate.
 TRUST_AFTER = 20.0
+#: How the workflow says how far it is, and where the last such line surely is [B from the end of what it says].
+_STEPS, _STEPS_WITHIN = re.compile(rb"^(\d+) of (\d+) steps ", re.MULTILINE), 1 << 16
 
 
 @dataclass
@@ -72,12 +76,63 @@ class Tally:
 
     def line(self) -> str:
         """Return how far the campaign is, in one line."""
-        if not self.jobs:
-            return f"{self.done}/{self.total} points{self._failures()}; figures and report"
-        return f"{self.done}/{self.total} points{self._failures()}; {roughly(self.remaining())} left"
+        points = f"{self.done}/{self.total} points" + f", {self.failed} failed" * (self.failed > 0)
+        return f"{points}; {roughly(self.remaining())} left" if self.jobs else points
 
-    def _failures(self) -> str:
-        return f", {self.failed} failed" if self.failed else ""
+    def share(self) -> float:
+        """Return how much of what is being done has been done, from 0 to 1."""
+        return self.seconds_done / self.seconds_total if self.jobs and self.seconds_total else 1.0
+
+
+@dataclass
+class CampaignTally(Tally):
+    """Counts the points of a campaign, and when the last one has ended the workflow's steps: figures and the report.
+
+    Parameters
+    ----------
+    log : Path
+        Where what the workflow says is written.
+    """
+
+    log: Path = field(kw_only=True)
+    steps_done: int = 0
+    steps_total: int = 0
+    _points_ended: float | None = None
+    _steps_before: int = 0
+
+    def update(self) -> None:
+        """Look for points, or steps, that have ended."""
+        super().update()
+        if self.jobs:
+            return
+        found = _STEPS.findall(_end_of(self.log))
+        if found:
+            self.steps_done, self.steps_total = map(int, found[-1])
+        if self._points_ended is None:
+            self._points_ended, self._steps_before = time.monotonic(), self.steps_done
+
+    def line(self) -> str:
+        """Return how far the campaign is, in one line."""
+        if self.jobs:
+            return super().line()
+        line = f"{super().line()}; " * (self.total > 0) + "figures and report"
+        if self.steps_total:
+            line += f": {self.steps_done}/{self.steps_total} steps"
+        drawn = self.steps_done - self._steps_before
+        if self._points_ended is None or drawn <= 0:
+            return line
+        each = (time.monotonic() - self._points_ended) / drawn
+        return f"{line}; {roughly(each * (self.steps_total - self.steps_done))} left"
+
+    def share(self) -> float:
+        """Return how much of the points, then of the steps, has been done, from 0 to 1."""
+        return super().share() if self.jobs or not self.steps_total else self.steps_done / self.steps_total
+
+
+def _end_of(log: Path) -> bytes:
+    with log.open("rb") as stream:
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - _STEPS_WITHIN))
+        return stream.read()
 
 
 class PlainProgress:
@@ -131,8 +186,7 @@ class LiveProgress:
 
     def show(self, tally: Tally) -> None:
         """Bring the line up to date."""
-        done = tally.seconds_done if tally.jobs else tally.seconds_total
-        self.progress.update(self.task, description=tally.line(), completed=done, total=tally.seconds_total or 1)
+        self.progress.update(self.task, description=tally.line(), completed=tally.share(), total=1)
 
 
 def progress(stream: TextIO) -> PlainProgress | LiveProgress:

@@ -54,10 +54,6 @@ class _Tally(Tally):
             self.done += 1
             self.failed += bool(self.outcomes[identity].error)
 
-    def line(self) -> str:
-        """Return how far the comparison is, in one line."""
-        return super().line().removesuffix("; figures and report")
-
 
 def run_points(
     points: Mapping[str, Point],
