@@ -200,9 +200,10 @@ def group(sections: Iterable[tuple[str, Section]], sheets: Path, page: Path) -> 
     """
     found: dict[str, list[Section]] = {}
     for figure, own in sections:
-        # An experiment that is a whole figure of the paper has no panel that says so.
+        # An experiment that is a whole figure of the paper has no panel that says so, but its name does: figures of
+        # other papers have such numbers, too.
         whole = f"fig{int(own.paper_figure):02d}" if own.paper_figure.isdigit() else own.name
-        found.setdefault(figure or whole, []).append(own)
+        found.setdefault(figure or (whole if own.name.startswith(whole) else own.name), []).append(own)
     groups = []
     for name, members in found.items():
         members.sort(key=lambda own: own.letter)

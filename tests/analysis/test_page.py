@@ -6,13 +6,14 @@ import json
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from analysis import report, svg
 from analysis.draw import draw_files
-from analysis.page import claims, interactive, machines, papers
+from analysis.page import claims, experiments, interactive, machines, papers
 from tramontane.claims import VERDICTS
 from tramontane.results.datasets import write
 
@@ -199,3 +200,23 @@ def test_the_page_shows_the_networks_that_were_used(factory: Factory) -> None:
     assert ("dimension-3", "64 of various rates") in found["swept"].rows
     assert found["any-size"].picture is None
     assert found["any-size"].remark == "Experiments change its size."
+
+
+def test_figures_of_several_papers_are_not_put_together(tmp_path: Path) -> None:
+    def section(name: str, figure: str, letter: str = "") -> Any:
+        return SimpleNamespace(name=name, title=f"About {name}", paper_figure=figure, letter=letter)
+
+    sections = [
+        ("", section("grist-scaling", "6")),
+        ("fig05", section("fig05b-topologies", "5b", "b")),
+        ("", section("fig06-real-machine", "6")),
+        ("fig05", section("fig05a-algorithms", "5a", "a")),
+        ("", section("busy-links", "5b")),
+    ]
+    groups = experiments.group(sections, tmp_path, tmp_path / "report.html")
+    assert [(own.heading, [member.name for member in own.sections]) for own in groups] == [
+        ("Figure 5", ["fig05a-algorithms", "fig05b-topologies"]),
+        ("Figure 6: About fig06-real-machine", ["fig06-real-machine"]),
+        ("About grist-scaling", ["grist-scaling"]),
+        ("About busy-links", ["busy-links"]),
+    ]
