@@ -26,8 +26,8 @@ def trace(
     from tramontane.substrates.mpi import tracing
     from tramontane.support.formatting import plural
 
-    status = tracing.trace(command, output, environment, strip=strip)
-    if not output.exists():
+    status, written = tracing.trace(command, output, environment, strip=strip)
+    if not written:
         if status == 0:
             allowed = "a program that calls it, of that MPI library as a shared one"
             raise InputError("tramontane trace", "", None, allowed, problem="found no rank that calls MPI_Init")
