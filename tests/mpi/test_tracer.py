@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from typer.testing import CliRunner
 
 from tests.mpi.conftest import Program
+from tramontane.cli import app
 from tramontane.errors import InputError
 from tramontane.study import Point
 from tramontane.study.traces import mpi_traces, traces
@@ -900,6 +902,14 @@ def test_what_can_not_be_traced_is_one_line_and_leaves_nothing(
 def test_without_a_rank_no_folder_stays(any_mpi: Program, tmp_path: Path) -> None:
     assert tracing.trace(["true"], tmp_path / "a" / "b", any_mpi.library.name, strip=False) == (0, False)
     assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize(("size", "words"), [(54_123, "54.1 KB"), (6_291_456, "6.29 MB")])
+def test_a_trace_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, size: int, words: str) -> None:
+    monkeypatch.setattr(tracing, "trace", lambda *_, **__: (0, True))
+    monkeypatch.setattr(mpi_traces, "summary", lambda _: mpi_traces.Summary(8, 7304, size, 0.25, cut=0))
+    told = CliRunner().invoke(app, ["trace", "--", "mpirun"])
+    assert (told.exit_code, told.stderr) == (0, f"8 ranks, 7304 calls, {words}, 0.25 s\n")
 
 
 @pytest.mark.parametrize("named", ["older", "link", "."])
