@@ -108,3 +108,5 @@ def test_a_network_too_large_for_a_map_has_its_totals(tmp_path: Path) -> None:
     figure = utilisation.draw(load_point(tmp_path / "point.yaml").network, result)
     assert [axes.get_title(loc="left") for axes in figure.axes[:2]] == ["(a) load over time", "(b) why ranks wait"]
     assert (tmp_path / "map.png").is_file()
+    names = [str(tmp_path / f"map.{ending}") for ending in ("json", "svg", "png", "pdf")]
+    assert done.output.splitlines()[-4:] == names
