@@ -65,6 +65,8 @@ def test_figure_shows_causes_and_classes(run: tuple[Path, dict[str, Any]], tmp_p
     assert legend is not None
     assert next(iter(legend.get_texts())).get_text() == "ejection"
     assert waiting.get_legend() is not None
+    most = max(utilisation.load_over_time(each, result).max() for each in (*result["links"], *result["single_links"]))
+    assert most <= time.get_ylim()[1] < 2 * most, "a small load can be seen, too"
     told = tmp_path / "result.json"
     told.write_text(json.dumps(result))
     assert utilisation.main([str(file), str(told), str(tmp_path / "out" / "map")]) == 0
