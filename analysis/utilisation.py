@@ -196,7 +196,8 @@ def _over_time(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) ->
         hottest = max(between, key=lambda link: link["load"])
         axes.stairs(load_over_time(hottest, result), bounds, color=SOFT, linewidth=0.6, linestyle="--")
         handles += axes.plot([], [], "--", linewidth=0.6, color=SOFT, label=f"busiest {hottest['class']} link")
-    axes.set(xlabel="Time (ms)", ylabel="Load", xlim=(0, result["time_s"] * 1e3 or 1), ylim=(0, 1.05))
+    axes.set(xlabel="Time (ms)", ylabel="Load", xlim=(0, result["time_s"] * 1e3 or 1))
+    axes.set_ylim(bottom=0)
     return [Drawn(axes, handles)]
 
 

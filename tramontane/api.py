@@ -7,7 +7,7 @@ import operator
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from tramontane.errors import InputError
@@ -75,8 +75,8 @@ def simulate(
     ----------
     point : Point, mapping, str or Path
         A file, or what such a file would hold: ``{"ranks": 64, "machine": "torus-S", "workload": {...}}``. Numbers and
-        arrays of NumPy may stand for numbers and lists. Names of machines and grids are looked up in the project that
-        the working directory lies in, else in the package.
+        arrays of NumPy may stand for numbers and lists, paths for their texts. Names of machines and grids are looked
+        up in the project that the working directory lies in, else in the package.
     substrate : str, optional
         What runs it, instead of what the point says.
     threads : int
@@ -132,7 +132,7 @@ def _built(settings: Mapping[str, Any], substrate: str | None) -> Point:
 
 
 def _plain(value: Any, key: str, depth: int) -> Any:
-    """Return what YAML would hold: mappings, lists, and Python's own numbers.
+    """Return what YAML would hold: mappings, lists, texts, and Python's own numbers.
 
     Parameters
     ----------
@@ -145,6 +145,8 @@ def _plain(value: Any, key: str, depth: int) -> Any:
     """
     if hasattr(value, "tolist") and not isinstance(value, type):  # of NumPy, or like it
         value = value.tolist()
+    if isinstance(value, PurePath):
+        return str(value)
     if not isinstance(value, Mapping | list | tuple):
         whole = _whole(value)
         return value if whole is None else whole

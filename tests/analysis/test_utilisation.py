@@ -65,6 +65,8 @@ def test_figure_shows_causes_and_classes(run: tuple[Path, dict[str, Any]], tmp_p
     assert legend is not None
     assert next(iter(legend.get_texts())).get_text() == "ejection"
     assert waiting.get_legend() is not None
+    most = max(utilisation.load_over_time(each, result).max() for each in (*result["links"], *result["single_links"]))
+    assert most <= time.get_ylim()[1] < 2 * most, "a small load can be seen, too"
     told = tmp_path / "result.json"
     told.write_text(json.dumps(result))
     assert utilisation.main([str(file), str(told), str(tmp_path / "out" / "map")]) == 0
@@ -108,3 +110,5 @@ def test_a_network_too_large_for_a_map_has_its_totals(tmp_path: Path) -> None:
     figure = utilisation.draw(load_point(tmp_path / "point.yaml").network, result)
     assert [axes.get_title(loc="left") for axes in figure.axes[:2]] == ["(a) load over time", "(b) why ranks wait"]
     assert (tmp_path / "map.png").is_file()
+    names = [str(tmp_path / f"map.{ending}") for ending in ("json", "svg", "png", "pdf")]
+    assert done.output.splitlines()[-4:] == names

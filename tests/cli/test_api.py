@@ -41,6 +41,13 @@ def test_numbers_and_arrays_of_numpy_stand_for_numbers_and_lists() -> None:
         tramontane.simulate({**POINT, "ranks": np.bool_(True)})
 
 
+def test_a_path_stands_for_its_text(tmp_path: Path) -> None:
+    table = tmp_path / "halo.csv"
+    table.write_text("source,target,bytes\n0,1,8\n")
+    of_path, of_text = ({**POINT, "workload": {"kind": "pattern", "file": file}} for file in (table, str(table)))
+    assert tramontane.simulate(of_path).id == tramontane.simulate(of_text).id
+
+
 def with_key(key: object) -> dict[Any, Any]:
     keys: dict[Any, Any] = {key: 6}
     return keys | POINT

@@ -52,7 +52,7 @@ def test_a_model_at_more_ranks(
     program = compiled(library, HERE / "grid.c", tmp_path)
     for ranks in (*known, wanted):
         words = [*library.mpirun, str(ranks), program]
-        assert tracing.trace(words, tmp_path / f"{ranks}", library.name, strip=True) == 0
+        assert tracing.trace(words, tmp_path / f"{ranks}", library.name, strip=True) == (0, True)
     foretold = tmp_path / "foretold.goal"
     foretold.write_text("".join(extrapolated([tmp_path / f"{ranks}" for ranks in known], wanted).texts()))
     ours, theirs = (messages(each, tmp_path / "x.pattern") for each in (foretold, tmp_path / f"{wanted}"))

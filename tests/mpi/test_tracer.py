@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from typer.testing import CliRunner
 
 from tests.mpi.conftest import Program
+from tramontane.cli import app
 from tramontane.errors import InputError
 from tramontane.study import Point
 from tramontane.study.traces import mpi_traces, traces
@@ -38,7 +40,7 @@ def traced(mpi: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any
     def run(ranks: int, *command: str, strip: bool = False, status: int = 0) -> Path:
         folder = tmp_path / "trace"
         words = [*mpi.library.mpirun, str(ranks), *command]
-        assert tracing.trace(words, folder, mpi.library.name, strip=strip) == status
+        assert tracing.trace(words, folder, mpi.library.name, strip=strip) == (status, True)
         return folder
 
     return run
@@ -121,8 +123,9 @@ def test_a_program_of_another_library_is_refused(
     for name, value in mpi.library.variables.items():
         monkeypatch.setenv(name, value)
     program = compiled(mpi.library, HERE / "grid.c", tmp_path)
-    status = tracing.trace([*mpi.library.mpirun, "2", program], tmp_path / "trace", other.name, strip=False)
+    status, written = tracing.trace([*mpi.library.mpirun, "2", program], tmp_path / "trace", other.name, strip=False)
     assert status != 0
+    assert not written
     assert not (tmp_path / "trace").exists()
     kind = "Open MPI" if other.name == "openmpi" else "MPICH or its kin"
     assert f"tramontane-trace: found another MPI library, allowed: {kind}, as this" in capfd.readouterr().err
@@ -358,7 +361,7 @@ def test_a_second_program_leaves_the_trace_of_the_first_alone(
     program = compiled(mpi.library, HERE / "corners.c", tmp_path)
     start = " ".join(mpi.library.mpirun)
     both = f"{start} 2 {program} copied && {start} 3 {program} nothing"
-    assert tracing.trace(["sh", "-c", both], tmp_path / "trace", mpi.library.name, strip=False) == 0
+    assert tracing.trace(["sh", "-c", both], tmp_path / "trace", mpi.library.name, strip=False) == (0, True)
     assert capfd.readouterr().err.count("can't be written (File exists); there will be no trace") == 1
     assert sizes(messages(point(tmp_path / "trace", 2))) == {101: 1, 102: 1}
 
@@ -862,7 +865,7 @@ def test_a_killed_run_leaves_a_trace(
     command = compiled(program.library, tmp_path / "killed.c", tmp_path)
     folder = tmp_path / "trace"
     words = [*program.library.mpirun, "2", command]
-    assert tracing.trace(words, folder, None, strip=True) != 0
+    assert tracing.trace(words, folder, None, strip=True)[0] != 0
     capfd.readouterr()
     assert messages(point(folder, 2)) == {(0, 1, 1, 4): 50, (1, 0, 1, 4): 50}
     assert mpi_traces.summary(folder).cut == 2
@@ -897,5 +900,49 @@ def test_what_can_not_be_traced_is_one_line_and_leaves_nothing(
 
 
 def test_without_a_rank_no_folder_stays(any_mpi: Program, tmp_path: Path) -> None:
-    assert tracing.trace(["true"], tmp_path / "a" / "b", any_mpi.library.name, strip=False) == 0
+    assert tracing.trace(["true"], tmp_path / "a" / "b", any_mpi.library.name, strip=False) == (0, False)
     assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize(("size", "words"), [(54_123, "54.1 KB"), (6_291_456, "6.29 MB")])
+def test_a_trace_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch, size: int, words: str) -> None:
+    monkeypatch.setattr(tracing, "trace", lambda *_, **__: (0, True))
+    monkeypatch.setattr(mpi_traces, "summary", lambda _: mpi_traces.Summary(8, 7304, size, 0.25, cut=0))
+    told = CliRunner().invoke(app, ["trace", "--", "mpirun"])
+    assert (told.exit_code, told.stderr) == (0, f"8 ranks, 7304 calls, {words}, 0.25 s\n")
+
+
+@pytest.mark.parametrize("named", ["older", "link", "."])
+def test_an_older_trace_stays_until_a_rank_writes(
+    any_mpi: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    older = tmp_path / "older"
+    older.mkdir()
+    for rank in range(2):
+        (older / f"rank-{rank:07d}.trace").write_text("older")
+    (tmp_path / "link").symlink_to("older")
+    (tmp_path / "script").touch(mode=0o755)
+    monkeypatch.chdir(older if named == "." else tmp_path)
+
+    def traced(*command: str) -> tuple[int, bool]:
+        return tracing.trace([*command], Path(named), any_mpi.library.name, strip=False)
+
+    assert traced("true") == (0, False)
+    with pytest.raises(InputError, match="Exec format error"):
+        traced(str(tmp_path / "script"))
+    assert [part.read_text() for part in sorted(older.iterdir())] == ["older"] * 2
+    assert traced("sh", "-c", "echo newer > rank; mv rank $TRAMONTANE_TRACE/rank-0000000.trace; exit 3") == (3, True)
+    assert [part.read_text() for part in older.iterdir()] == ["newer\n"]
+    assert sorted(part.name for part in tmp_path.iterdir()) == ["link", "older", "script"]
+
+
+def test_whoever_is_asked_to_end_ends_the_program_and_keeps_what_is_newer(any_mpi: Program, tmp_path: Path) -> None:
+    (tmp_path / "trace").mkdir()
+    (tmp_path / "trace" / "rank-0000000.trace").write_text("older")
+    program = "echo newer > $TRAMONTANE_TRACE/rank-0000001.trace; kill -TERM $PPID; exec sleep 600"
+    called = f"trace({['sh', '-c', program]}, Path('trace'), {any_mpi.library.name!r}, strip=False)"
+    words = f"from pathlib import Path; from tramontane.substrates.mpi.tracing import trace; {called}"
+    ended = subprocess.run([sys.executable, "-c", words], cwd=tmp_path, check=False)
+    assert ended.returncode == 128 + 15
+    assert [part.name for part in (tmp_path / "trace").iterdir()] == ["rank-0000001.trace"]
+    assert [part.name for part in tmp_path.iterdir()] == ["trace"]

@@ -14,21 +14,14 @@ def picture(
     ] = None,
 ) -> None:
     """Draw a machine's network by its structure; print ports, links by class, the longest route and a cut."""
-    import os
-    import subprocess
-
+    from tramontane.cli.drawing import draw
     from tramontane.cli.options import stem_to_write
     from tramontane.study.catalogue import load_machine
     from tramontane.study.networks.structure import rows, structure
-    from tramontane.support.layout import CODE, FIGURE_FORMATS
-    from tramontane.support.processes import python
+    from tramontane.support.layout import FIGURE_FORMATS
     from tramontane.support.tables import table
 
     found = load_machine(machine)
     stem = stem_to_write("--output", output or Path(machine), FIGURE_FORMATS)
     print(table(("", machine), rows(found, structure(found))))
-    # What draws uses this package, not the other way round.
-    path = os.pathsep.join([str(CODE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    # An absolute path is never taken for an option, as a file named `-x` would be.
-    command = python("analysis.picture", machine, str(stem.absolute()))
-    raise typer.Exit(subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False).returncode)
+    draw("analysis.picture", machine, stem=stem)

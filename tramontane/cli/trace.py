@@ -24,10 +24,10 @@ def trace(
     from tramontane.errors import InputError, display_path
     from tramontane.study.traces import mpi_traces
     from tramontane.substrates.mpi import tracing
-    from tramontane.support.formatting import plural
+    from tramontane.support.formatting import plural, rounded, size_unit
 
-    status = tracing.trace(command, output, environment, strip=strip)
-    if not output.exists():
+    status, written = tracing.trace(command, output, environment, strip=strip)
+    if not written:
         if status == 0:
             allowed = "a program that calls it, of that MPI library as a shared one"
             raise InputError("tramontane trace", "", None, allowed, problem="found no rank that calls MPI_Init")
@@ -40,8 +40,9 @@ def trace(
         raise typer.Exit(status if status > 0 else 128 - status) from None
     print(display_path(output))
     ended = f"; {plural(found.cut, 'rank')} did not end, so what others expected of them is left out" * (found.cut > 0)
+    unit, factor = size_unit(found.files_bytes)
     print(
-        f"{plural(found.ranks, 'rank')}, {plural(found.calls, 'call')}, {found.files_bytes / 1000:.3g} kB, "
+        f"{plural(found.ranks, 'rank')}, {plural(found.calls, 'call')}, {rounded(found.files_bytes / factor)} {unit}, "
         f"{found.time_s:.4g} s{ended}",
         file=sys.stderr,
     )

@@ -22,16 +22,15 @@ def utilisation(
 ) -> None:
     """Simulate a point and draw what its links did: load by place and over time, and why ranks waited."""
     import json
-    import os
-    import subprocess
 
+    from tramontane.cli.drawing import draw
+    from tramontane.errors import display_path
     from tramontane.results.hot_links import hottest
     from tramontane.study import Point, load_point
     from tramontane.study.points.points import EACH, HOTTEST, counts_each
     from tramontane.substrates.simulator import Simulator
     from tramontane.support.files import write_atomically
-    from tramontane.support.layout import CODE, FIGURE_FORMATS
-    from tramontane.support.processes import python
+    from tramontane.support.layout import FIGURE_FORMATS
 
     stem = stem_to_write("--output", output or Path(point_file.stem), ("json", *FIGURE_FORMATS), point_file)
     written = load_point(point_file)
@@ -42,9 +41,5 @@ def utilisation(
         result = Simulator(threads).run(Point.from_canonical(written.canonical() | {"statistics": asked}))
     told = stem.with_name(stem.name + ".json")
     write_atomically(told, json.dumps(result))
-    print(*hottest(result), sep="\n")
-    # What draws uses this package, not the other way round.
-    path = os.pathsep.join([str(CODE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    files = [str(file.absolute()) for file in (point_file, told, stem)]  # `-x` would be taken for an option
-    command = python("analysis.utilisation", *files)
-    raise typer.Exit(subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False).returncode)
+    print(*hottest(result), display_path(told), sep="\n")
+    draw("analysis.utilisation", str(point_file.absolute()), str(told.absolute()), stem=stem)

@@ -41,6 +41,19 @@ def jobs(*workloads: str, allocations: tuple[str, ...] = ("", "")) -> str:
             "workload.roles.steps.steps[2].communicator: found 'lost'",
         ),
         (
+            program(OVERLAP, "{halo: , width: 3}"),  # as where a key is not indented
+            "workload.steps[1]: found 'width' beside 'halo'; allowed: one kind of step, its keys inside it: {halo: {",
+        ),
+        (
+            program("{work: {time: 1 us}, barrier: {}}"),
+            "workload.steps[0]: found 'barrier' beside 'work'; allowed: one kind of step, its keys inside it",
+        ),
+        (
+            "{kind: program, roles: {model: {others: true, steps: [{loop: {times: 2, steps: [{work: 1 us}]}}]}}}",
+            "workload.roles.model.steps[0].steps[0]: found '1 us'; allowed: one kind of step, its keys inside it: {wor",
+        ),
+        (program("{halo: }"), "workload.steps[0].width: missing; allowed: Width of the halo"),
+        (
             program("{alltoallv: {algorithm: ring-k, radix: 2, count: 9}}"),
             "workload.steps[0].spread: missing, but operation alltoallv needs it; allowed: a share, e.g. 10 %",
         ),

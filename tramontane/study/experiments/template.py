@@ -60,7 +60,7 @@ description: >-
 # What all points have in common: any part of a point. $name stands for a value of the scale, below.
 base:
   machine: $machine                     # a file of configs/machines; `machine.link.latency: 1 us` would change a part
-  workload: {kind: halo, width: 3, grid: $grid}   # kinds: halo, transposition, allreduce
+  workload: {kind: halo, width: 3, grid: $grid}   # kinds: halo, transposition, program, trace, ...
 
 # What is varied, in all combinations; each key is a dimension of the dataset.
 cross:

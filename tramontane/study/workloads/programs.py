@@ -19,6 +19,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from tramontane.errors import show
 from tramontane.study.patterns.cubed_spheres import CubedSphere, on_elements
 from tramontane.study.patterns.partitions import DOMAINS, Partition, on_cells
 from tramontane.study.reading.messages import problem, submodels, tag
@@ -732,20 +733,21 @@ class Program(Communication):
 
         model = cls._valid(Spectral, data.get("spectral"))
 
-        def in_full(block: Any) -> Any:
+        def in_full(block: Any, where: str = "") -> Any:
             known = isinstance(block, dict) and isinstance(block.get("steps"), list)
             if not known:
                 return block
             named = block.get("communicators") or {}
             if model is not None and "'transposes'" in str(block["steps"]) and isinstance(named, dict):
                 block = block | {"communicators": model.communicators() | named}
-            return block | {"steps": [on_grids(step) for step in cls._all_in_full(block["steps"], shared)]}
+            steps = cls._all_in_full(block["steps"], shared, f"{where}steps")
+            return block | {"steps": [on_grids(step) for step in steps]}
 
         if isinstance(data.get("roles"), dict):
             dotted = next((name for name in data["roles"] if "." in str(name)), None)
             if dotted:
                 raise problem(f"found '{dotted}'", "names without dots", key="roles")
-            data = data | {"roles": {name: in_full(role) for name, role in data["roles"].items()}}
+            data = data | {"roles": {name: in_full(role, f"roles.{name}.") for name, role in data["roles"].items()}}
         return in_full(data)
 
     @staticmethod
@@ -768,21 +770,27 @@ class Program(Communication):
         return share
 
     @classmethod
-    def _all_in_full(cls, steps: list[Any], shared: dict[str, Any]) -> list[Any]:
-        return [cls._in_full(step, shared) for step in steps]
+    def _all_in_full(cls, steps: list[Any], shared: dict[str, Any], where: str) -> list[Any]:
+        return [cls._in_full(step, shared, f"{where}[{number}]") for number, step in enumerate(steps)]
 
     @classmethod
-    def _in_full(cls, step: Any, shared: dict[str, Any]) -> Any:
+    def _in_full(cls, step: Any, shared: dict[str, Any], where: str) -> Any:
         if not isinstance(step, dict):
             return step
         if len(step) == 1:
             step = cls._with_kind(*next(iter(step.items())), step)
+        word = next((key for key in step if key in _KINDS or key in COLLECTIVES), None)
+        if word is not None and "kind" not in step:  # most likely its keys are not indented
+            beside = [key for key in step if key != word]
+            found = f"found '{beside[0]}' beside '{word}'" if beside else f"found {show(step[word])}"
+            raise problem(found, f"one kind of step, its keys inside it: {{{word}: {{...}}}}", key=where)
         if step.get("kind") == "loop" and isinstance(step.get("steps"), list):
-            return step | {"steps": cls._all_in_full(step["steps"], shared)}
+            return step | {"steps": cls._all_in_full(step["steps"], shared, f"{where}.steps")}
         if step.get("kind") == "overlap":
-            inner = {key: cls._in_full(step[key], shared) for key in ("exchange", "work") if key in step}
+            parts = [key for key in ("exchange", "work") if key in step]
+            inner = {key: cls._in_full(step[key], shared, f"{where}.{key}") for key in parts}
             if isinstance(inner.get("work"), dict):
-                inner["work"] = cls._in_full({"kind": "work", **inner["work"]}, shared)
+                inner["work"] = cls._in_full({"kind": "work", **inner["work"]}, shared, where)
             return step | inner
         if step.get("kind") in cls._on_grid or (step.get("kind") == "work" and "per_point" in step):
             grid = {key: value for key, value in shared.items() if key != "total"}
@@ -794,6 +802,8 @@ class Program(Communication):
     @staticmethod
     def _with_kind(word: Any, keys: Any, otherwise: dict[Any, Any]) -> dict[Any, Any]:
         """Return a step that is written by its kind, or by the operation of a collective, and its keys alone."""
+        if keys is None and (word in _KINDS or word in COLLECTIVES):  # `- barrier:`
+            keys = {}
         if not isinstance(keys, dict):
             return otherwise
         if word in COLLECTIVES and word not in _KINDS:

@@ -4,10 +4,10 @@ import contextlib
 import errno
 import os
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from tramontane.errors import InputError
@@ -15,6 +15,7 @@ from tramontane.study.traces.mpi_traces import is_named_as_part
 from tramontane.substrates.mpi.build import build_tracer, missing_tools
 from tramontane.substrates.mpi.launch import SESSIONS
 from tramontane.substrates.mpi.libraries import INSTALL, Library, find_command, found
+from tramontane.support.files import folder_beside
 from tramontane.support.processes import end_with_parent
 
 #: Environment variables of the tracing library (``tracer/tracer.hpp``): where to, and whether to leave out names.
@@ -50,15 +51,17 @@ def library_of_launcher(launcher: str, environment: str | None) -> Library:
     raise InputError("tramontane trace", "", launcher, f"--environment with one of {', '.join(there)}")
 
 
-def trace(command: list[str], folder: Path, environment: str | None, *, strip: bool) -> int:
-    """Run a command, such as ``mpirun -n 8 ./model``, and let each rank write what it does; return its exit status.
+def trace(command: list[str], folder: Path, environment: str | None, *, strip: bool) -> tuple[int, bool]:
+    """Run a command, such as ``mpirun -n 8 ./model``, and let each rank write what it does.
+
+    Return the command's exit status, and whether a rank has written anything: if none has, the folder is as before.
 
     Parameters
     ----------
     command : list of str
         The launcher and its arguments.
     folder : Path
-        Where the trace goes; an older one there is removed. There is none if no rank has called MPI_Init.
+        Where the trace goes, in the place of an older one.
     environment : str, optional
         The MPI library, as the system `generic` calls it; by default that of the launcher.
     strip : bool
@@ -76,34 +79,51 @@ def trace(command: list[str], folder: Path, environment: str | None, *, strip: b
     library = library_of_launcher(command[0], environment)
     if find_command(command[0]) is None:
         raise InputError("tramontane trace", "", command[0], _STARTER)
-    new = _make(folder)
-    try:
+    with _emptied(folder), tempfile.TemporaryDirectory(prefix="mpi-", ignore_cleanup_errors=True) as sessions:
         tracer = build_tracer(library)
-        with tempfile.TemporaryDirectory(prefix="mpi-", ignore_cleanup_errors=True) as sessions:
-            variables = {**dict.fromkeys(SESSIONS, sessions), **library.variables, **os.environ}
-            status = _run(command, variables | _preloaded(tracer, folder, strip=strip))
-    finally:
-        _remove_empty(new)
-    return status
+        variables = {**dict.fromkeys(SESSIONS, sessions), **library.variables, **os.environ}
+        status = _run(command, variables | _preloaded(tracer, folder, strip=strip))
+        return status, any(folder.iterdir())
 
 
-def _make(folder: Path) -> list[Path]:
-    """Make the folder of a trace, without an older one in it; return what is new of its path, the last part first."""
+@contextlib.contextmanager
+def _emptied(folder: Path) -> Iterator[None]:
+    """Make the folder of a trace, or lay an older trace in it aside; undo either if no rank has written anything."""
     new: list[Path] = []
-    try:
-        if folder.exists():
-            if not folder.is_dir() or not all(map(is_named_as_part, folder.iterdir())):
+    with contextlib.ExitStack() as stack:
+        stack.callback(lambda: _remove_empty(new))
+        try:
+            new += [part for part in (folder, *folder.parents) if not part.exists()]
+            if not new and not (folder.is_dir() and all(map(is_named_as_part, folder.iterdir()))):
                 raise InputError("--output", "", str(folder), "a new folder, or one with nothing but a trace")
-            shutil.rmtree(folder)
-        new = [part for part in (folder, *folder.parents) if not part.exists()]
-        folder.mkdir(parents=True)
-    except OSError as error:
-        _remove_empty(new)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        problem = f"found '{folder}': {error.strerror}"
-        raise InputError("--output", "", None, "a place to write to", problem=problem) from None
-    return new
+            folder.mkdir(parents=True, exist_ok=True)
+            if any(folder.iterdir()):
+                aside = stack.enter_context(folder_beside(folder.resolve()))
+                _move_parts(folder, aside)
+                stack.callback(_move_back, aside, folder)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            problem = f"found '{folder}': {error.strerror}"
+            raise InputError("--output", "", None, "a place to write to", problem=problem) from None
+        yield
+
+
+def _move_parts(where: Path, to: Path) -> None:
+    """Move all files from one folder to another one, or none."""
+    moved: list[Path] = []
+    try:
+        for part in list(where.iterdir()):
+            moved.append(part.rename(to / part.name))
+    except BaseException:
+        for part in moved:
+            part.rename(where / part.name)
+        raise
+
+
+def _move_back(aside: Path, folder: Path) -> None:
+    if not any(folder.iterdir()):
+        _move_parts(aside, folder)
 
 
 def _remove_empty(folders: list[Path]) -> None:
@@ -141,3 +161,6 @@ def _run(command: list[str], variables: dict[str, str]) -> int:
                 return process.wait()
             except KeyboardInterrupt:  # the program has got it, too, and what it has done by then is in the trace
                 process.send_signal(signal.SIGINT)
+            except SystemExit:  # we are asked to end, and the program has not heard of it
+                process.terminate()
+                raise
