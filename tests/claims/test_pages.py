@@ -96,6 +96,11 @@ def test_a_page_is_filled_where_it_is_marked_and_nowhere_else(tmp_path: Path) ->
         ("nothing", "no table of claims or times"),
         ("<!-- claims:  -->\n<!-- end -->", "a table without a scale"),
         ("<!-- times: laptop -->\n<!-- end -->", "found 'laptop'"),
+        ("<!-- times: laptop tiny -->\nwords", "no end after <!-- times: laptop tiny -->"),
+        (
+            "<!-- times: laptop tiny -->\nwords\n<!-- claims: laptop A -->\n<!-- end -->",
+            "no end after <!-- times: laptop tiny -->",
+        ),
     ],
 )
 def test_a_page_that_asks_for_nothing_sensible(tmp_path: Path, marks: str, expected: str) -> None:

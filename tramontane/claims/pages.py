@@ -13,11 +13,6 @@ from tramontane.claims.verdicts import Verdict
 from tramontane.errors import InputError
 from tramontane.support.files import write_if_changed
 
-_MARKED = re.compile(
-    r"<!-- (?P<kind>claims|verdicts|times|crossings|shares|map): (?P<asked>[^>\n]*?) -->\n.*?<!-- end -->",
-    flags=re.DOTALL,
-)
-
 _MOST = 100
 #: Least and largest number of words of each kind, the scale among them.
 _WORDS = {
@@ -28,6 +23,12 @@ _WORDS = {
     "shares": (2, 3),
     "map": (1 + maps.WORDS, _MOST),
 }
+
+_FIRST = rf"<!-- (?P<kind>{'|'.join(_WORDS)}): (?P<asked>[^>\n]*?) -->\n"
+#: A marked line and what stands up to its end; without `end` where that of the next table, or none, comes first.
+_MARKED = re.compile(
+    rf"{_FIRST}(?:(?:(?!<!-- (?:{'|'.join(_WORDS)}): [^>\n]*? -->\n).)*?(?P<end><!-- end -->))?", flags=re.DOTALL
+)
 
 #: What a table of a page shows: verdicts or times, the scale, and which ones.
 Asked = tuple[str, str, tuple[str, ...]]
@@ -105,9 +106,7 @@ def asked(page: Path) -> list[Asked]:
         If the page has no such table.
     """
     try:
-        found = [
-            (match["kind"], match["asked"].split()) for match in _MARKED.finditer(page.read_text(encoding="utf-8"))
-        ]
+        marked = list(_MARKED.finditer(page.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError) as error:
         problem = f"cannot be read ({getattr(error, 'strerror', None) or error})"
         raise InputError(page, "", None, "a Markdown page", problem=problem) from None
@@ -115,8 +114,12 @@ def asked(page: Path) -> list[Asked]:
         "<!-- claims: SCALE [IDS] -->, verdicts: the same, times or crossings: SCALE EXPERIMENT, "
         f"shares: SCALE SAMPLE [DRAWS], or map: SCALE {maps.EXPECTED}; a line <!-- end --> after it"
     )
-    if not found:
+    if not marked:
         raise InputError(page, "", None, allowed, problem="no table of claims or times")
+    for match in marked:
+        if match["end"] is None:  # what stands up to the end of another table would be lost
+            raise InputError(page, "", None, allowed, problem=f"no end after {match[0].strip()}")
+    found = [(match["kind"], match["asked"].split()) for match in marked]
     for kind, words in found:
         if not words:
             raise InputError(page, "", None, allowed, problem="a table without a scale")
