@@ -77,6 +77,11 @@ def test_another_number_does_not_follow(name: str, wrong: dict[str, Any]) -> Non
     assert compute({**numbers, **wrong}, ROOT).holds is False
 
 
+def test_elements_are_those_of_the_edges_that_are_asked_for() -> None:
+    outcome = arithmetic.elements({"30": {"5": [1080]}}, ROOT)
+    assert outcome.evidence == "1 of 1 numbers follow from 5,400 elements"
+
+
 def test_volumes_that_follow_the_surfaces_hold() -> None:
     compute, numbers = printed("B-F8")
     surfaces = {"2048": 392.0, "4096": 264.0, "8192": 200.0, "16384": 136.0, "32768": 104.0}
