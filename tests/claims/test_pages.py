@@ -110,6 +110,29 @@ def test_a_page_that_asks_for_nothing_sensible(tmp_path: Path, marks: str, expec
         pages.asked(page)
 
 
+def test_a_table_of_an_experiment_that_has_not_run_stays_as_it_is(tmp_path: Path) -> None:
+    store(tmp_path)
+    experiments = tmp_path / "configs" / "experiments"
+    experiments.mkdir(parents=True)
+    (experiments / "huge.yaml").touch()
+    left = (
+        "<!-- times: paper huge -->\nas it was\n<!-- end -->\n<!-- crossings: laptop huge -->\nit, too\n<!-- end -->\n"
+    )
+    page = tmp_path / "page.md"
+    page.write_text(f"{left}<!-- times: laptop tiny -->\n<!-- end -->\n")
+    told: list[str] = []
+    assert pages.fill(page, tmp_path, told.append) == (1, True)
+    assert page.read_text().startswith(left)
+    assert "| a | 1 | 2 |" in page.read_text()
+    assert told == [
+        "nothing of huge has run at scale paper; the table stays as it is",
+        "nothing of huge has run at scale laptop; the table stays as it is",
+    ]
+    page.write_text("<!-- times: laptop huger -->\n<!-- end -->\n")
+    with pytest.raises(InputError, match="no results of 'huger' at scale laptop"):
+        pages.fill(page, tmp_path)
+
+
 @pytest.mark.parametrize("draws", ["-4", "many", "²", "4.0"])
 def test_a_table_of_shares_of_no_number_of_draws_is_one_line(tmp_path: Path, draws: str) -> None:
     page = tmp_path / "page.md"

@@ -11,7 +11,9 @@ from tramontane.claims.evaluation import evaluate
 from tramontane.claims.times import times
 from tramontane.claims.verdicts import Verdict
 from tramontane.errors import InputError
+from tramontane.study.reading.project import EXPERIMENTS
 from tramontane.support.files import write_if_changed
+from tramontane.support.layout import Layout
 
 _MOST = 100
 #: Least and largest number of words of each kind, the scale among them.
@@ -37,8 +39,8 @@ Asked = tuple[str, str, tuple[str, ...]]
 def fill(page: Path, root: Path, tell: Callable[[str], None] = lambda line: None) -> tuple[int, bool]:
     """Make the tables of a page anew; return how many, and whether one of them has changed.
 
-    A table of shares stays as it is where its study has not run here and is not published: an hour's work is not asked
-    of whoever fills the other tables.
+    A table stays as it is where nothing of its experiment has run here at that scale, or its study has neither run nor
+    is published: hours of work are not asked of whoever fills the other tables.
 
     Parameters
     ----------
@@ -55,7 +57,9 @@ def fill(page: Path, root: Path, tell: Callable[[str], None] = lambda line: None
     tables = {}
     for kind, scale, names in asked(page):
         check_scale(scale)
-        if kind == "times":
+        if kind in ("times", "crossings", "map") and _has_not_run(root, scale, names[0]):
+            tell(f"nothing of {names[0]} has run at scale {scale}; the table stays as it is")
+        elif kind == "times":
             tables[kind, scale, names] = times(root, scale, *names)
         elif kind == "crossings":
             tables[kind, scale, names] = crossings(root, scale, *names)
@@ -72,6 +76,11 @@ def fill(page: Path, root: Path, tell: Callable[[str], None] = lambda line: None
         else:
             tables[kind, scale, names] = markdown(evaluate(root, scale, names), evidence=kind == "claims")
     return len(tables), write_if_changed(page, filled(page, tables))
+
+
+def _has_not_run(root: Path, scale: str, experiment: str) -> bool:
+    """Return whether an experiment of the project, not one that is misspelt, has no results at a scale."""
+    return (root / EXPERIMENTS / f"{experiment}.yaml").exists() and not Layout(root, scale).dataset(experiment).exists()
 
 
 def _draws(text: str, page: Path) -> int:
