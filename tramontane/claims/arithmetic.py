@@ -19,7 +19,7 @@ from tramontane.study.values.expressions import evaluate
 from tramontane.study.values.units import DOUBLE
 from tramontane.study.workloads.workloads import Allreduce, Halo
 from tramontane.substrates.simulator import schedule
-from tramontane.support.formatting import count, listed, rounded
+from tramontane.support.formatting import count, listed, plural, rounded
 
 Printed = Mapping[str, Any]
 
@@ -251,7 +251,9 @@ def halo_pattern(printed: Printed, root: Path) -> Outcome:
         for own_, s, n in ((sweeps[0], 1, cx), (sweeps[1], cx, cy))
     ]
     facts = {
-        f"the sweep in x reaches {reach[0]} processes to either side": all(a // cx == b // cx for a, b in sweeps[0])
+        f"the sweep in x reaches {plural(reach[0], 'process')} to either side": all(
+            a // cx == b // cx for a, b in sweeps[0]
+        )
         and any(abs(a - b) == 1 for a, b in sweeps[0]),
         f"the sweep in y bands of {cx} processes further ({reach[1]} of them)": all(
             (a - b) % cx == 0 for a, b in sweeps[1]
