@@ -133,6 +133,21 @@ def test_a_table_of_an_experiment_that_has_not_run_stays_as_it_is(tmp_path: Path
         pages.fill(page, tmp_path)
 
 
+def test_verdicts_of_a_scale_at_which_nothing_has_run_stay_as_they_are(tmp_path: Path) -> None:
+    for name in ("configs/claims", "configs/experiments", "configs/references.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).symlink_to(ROOT / name)
+    page = tmp_path / "page.md"
+    page.write_text(
+        "<!-- verdicts: laptop Z-5f -->\nas they were\n<!-- end -->\n<!-- claims: laptop W-T3 -->\n<!-- end -->\n"
+    )
+    told: list[str] = []
+    assert pages.fill(page, tmp_path, told.append) == (1, True)
+    assert "as they were\n" in page.read_text()
+    assert "| W-T3 | W, Table 3 |" in page.read_text()
+    assert told == ["nothing has run at scale laptop; the table of verdicts stays as it is"]
+
+
 @pytest.mark.parametrize("draws", ["-4", "many", "²", "4.0"])
 def test_a_table_of_shares_of_no_number_of_draws_is_one_line(tmp_path: Path, draws: str) -> None:
     page = tmp_path / "page.md"

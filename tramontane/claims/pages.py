@@ -39,8 +39,8 @@ Asked = tuple[str, str, tuple[str, ...]]
 def fill(page: Path, root: Path, tell: Callable[[str], None] = lambda line: None) -> tuple[int, bool]:
     """Make the tables of a page anew; return how many, and whether one of them has changed.
 
-    A table stays as it is where nothing of its experiment has run here at that scale, or its study has neither run nor
-    is published: hours of work are not asked of whoever fills the other tables.
+    A table stays as it is where nothing that it needs has run here at that scale, and its study is not published: hours
+    of work are not asked of whoever fills the other tables.
 
     Parameters
     ----------
@@ -74,7 +74,11 @@ def fill(page: Path, root: Path, tell: Callable[[str], None] = lambda line: None
                 continue
             tables[kind, scale, names] = share_tables.markdown(found)
         else:
-            tables[kind, scale, names] = markdown(evaluate(root, scale, names), evidence=kind == "claims")
+            verdicts = evaluate(root, scale, names)
+            if any(own.experiments for own in verdicts) and not any(Layout(root, scale).datasets.glob("*.nc")):
+                tell(f"nothing has run at scale {scale}; the table of {kind} stays as it is")
+                continue
+            tables[kind, scale, names] = markdown(verdicts, evidence=kind == "claims")
     return len(tables), write_if_changed(page, filled(page, tables))
 
 
