@@ -781,7 +781,12 @@ def test_tables_of_claims_are_made_anew_in_a_page(claimed: Path, tramontane: Cal
     assert page.startswith("Before\n\n<!-- claims: paper W-T3 B-F8 -->\n")
     assert page.endswith("<!-- end -->\n\nAfter\n")
     assert "1 table left as before" in tramontane("claims", "--fill", "page.md").err
-    for beside, named in [(["W-T3"], "IDS"), (["--json"], "--json"), (["--scale", "paper"], "--scale")]:
+    for beside, named in [
+        (["W-T3"], "IDS"),
+        (["--json"], "--json"),
+        (["--scale", "paper"], "--scale"),
+        (["--waves", "1"], "--waves"),
+    ]:
         answer = tramontane("claims", *beside, "--fill", "page.md")
         assert (answer.status, answer.out) == (2, "")
         assert (

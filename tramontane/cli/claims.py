@@ -39,9 +39,10 @@ def claims(
 
     root = find_root()
     if fill is not None:
-        for key, option in {"names": "IDS", "scale": "--scale", "as_json": "--json", "over": "--over"}.items():
+        for key in [own for own in context.params if own != "fill"]:
             source = context.get_parameter_source(key)
             if source is not None and source.name != "DEFAULT":
+                option = {"names": "IDS", "as_json": "--json"}.get(key, f"--{key}")
                 allowed = "--fill alone: marked lines of the page say what it shows"
                 raise InputError(option, "", None, allowed, problem="found beside --fill")
         count, changed = pages.fill(fill, root, lambda line: print(line, file=sys.stderr))
