@@ -254,7 +254,7 @@ def test_a_bundle_names_whom_the_study_names_and_what_it_cites(campaign: Path, t
     shutil.rmtree(campaign / "configs" / "claims")
     (campaign / "configs" / "wörds and blanks.csv").write_text("a\n")
     crate = described()
-    assert crate["./"]["name"] == "project: results of the smoke campaign"
+    assert crate["./"]["name"] == "Results of the smoke campaign"
     assert not {"license", "author"} & crate["./"].keys()
     assert crate["./"]["citation"] == [{"@id": "https://doi.org/10.5194/gmd-11-3409-2018"}]
 

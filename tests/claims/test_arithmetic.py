@@ -36,7 +36,7 @@ def test_the_data_may_name_every_computation() -> None:
         ("Z-T3", True, ["106,168,320,000 points", "849 GB", "3,686,400 processes", "250 x 4000"]),
         ("Z-A1", True, ["50 allreduces for 25 iterations", "all 54 schedules", "would send to -72"]),
         ("Z-H1", True, ["4.32 intervals of 1,389 m, so 5 points", "7 points"]),
-        ("Z-9d", True, ["bands of"]),
+        ("Z-9d", True, ["the sweep in x reaches 1 process to either side", "bands of"]),
         ("W-T3", True, ["G9 2,621,442 cells"]),
         ("B-F8", False, ["0 of 4 ratios", "2,048 to 4,096: 0.5 printed, 0.673 by the halos (392 to 264 KB"]),
         ("B-F9", True, ["all 5 rows", "32,768 processes 32/16/2 KB"]),
@@ -75,6 +75,11 @@ def test_what_the_papers_print(name: str, holds: bool, parts: list[str]) -> None
 def test_another_number_does_not_follow(name: str, wrong: dict[str, Any]) -> None:
     compute, numbers = printed(name)
     assert compute({**numbers, **wrong}, ROOT).holds is False
+
+
+def test_elements_are_those_of_the_edges_that_are_asked_for() -> None:
+    outcome = arithmetic.elements({"30": {"5": [1080]}}, ROOT)
+    assert outcome.evidence == "1 of 1 numbers follow from 5,400 elements"
 
 
 def test_volumes_that_follow_the_surfaces_hold() -> None:

@@ -42,6 +42,8 @@ def test_share() -> None:
     outcome = distributions.share(shares, 10000, 100e-6, "100 us", more=True, stated=(0.05, 0.2))
     assert outcome.holds is True
     assert "10 % of the packets delayed by more than 100 us" in outcome.evidence
+    outcome = distributions.share(shares, 10000, 100e-6, "100 us", more=True, stated=(0.1, 0.3))
+    assert "(read as at least 10 % and at most 30 %)" in outcome.evidence
 
 
 def test_same_delays() -> None:

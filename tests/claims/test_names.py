@@ -10,6 +10,7 @@ from tramontane.study import validate_file
 from tramontane.study.experiments.claims import load_claims
 
 ROOT = Path(__file__).parents[2]
+HALO = "grid: [8, 8, 8], depth: 2, corner_columns: 2"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,23 @@ def test_a_name_that_is_not_there_is_one_line(tmp_path: Path, file: str, old: st
     ("check", "line"),
     [
         ("{kind: apart, of: a, than: b, ratio: [null, null]}", "ratio: found [null, null], in which everything lies"),
+        ("{kind: apart, of: a, than: b, ratio: [0, null]}", "ratio: found [0, null], in which every ratio lies"),
         ("{kind: share, of: a, ranks: 4, below: 1 us, share: [null, null]}", "share: found [null, null]"),
+        ("{kind: share, of: a, ranks: 4, below: 1 us, share: [0, 1]}", "share: found [0, 1], in which every share"),
+        ("{kind: share, of: a, ranks: 4, below: 1 us, share: [null, 1]}", "share: found [null, 1], in which every"),
+        ("{kind: share, of: a, ranks: 4, below: 1 us, share: [0, null]}", "share: found [0, null], in which every"),
+        ("{kind: computed, what: cells, printed: {}}", "printed: found {}"),
+        ("{kind: computed, what: elements, printed: {}}", "printed: found {}"),
+        ("{kind: computed, what: elements, printed: {'60': {}}}", "printed[60]: found {}"),
+        (f"{{kind: computed, what: halo_volumes, printed: {{{HALO}, megabytes: {{'4': 1}}}}}}", "printed.megabytes: f"),
+        (
+            f"{{kind: computed, what: halo_messages, printed: {{{HALO}, kilobytes: {{}}}}}}",
+            "printed.kilobytes: found {}",
+        ),
+        (
+            "{kind: computed, what: bits_of_sums, printed: {seeds: 9, owners: [3], differ: {}}}",
+            "printed.differ: found {}",
+        ),
         ("{kind: optimum, of: a, statistic: median, value: [null, null]}", "value: found [null, null]"),
         ("{kind: congestion, order: [], by: level, ranks: 4}", "order: found []; allowed: a list of 2 entries or more"),
         ("{kind: congestion, order: [[a, b]], by: level, ranks: 4}", "order: found [['a', 'b']]; allowed: a list of 2"),
@@ -89,6 +106,50 @@ def test_a_name_that_is_not_there_is_one_line(tmp_path: Path, file: str, old: st
     ],
 )
 def test_a_check_that_every_result_or_none_fulfils_is_refused(tmp_path: Path, check: str, line: str) -> None:
+    assert f"claims.own.checks[0].{line}" in refused(tmp_path, check)
+
+
+@pytest.mark.parametrize(
+    ("check", "line"),
+    [
+        (
+            f"{{kind: computed, what: halo_messages, printed: {{{HALO}, kilobytes: {{'1000': [1, 2, 3]}}}}}}",
+            "printed.kilobytes: found 1000, which has no decomposition on the grid 8 x 8 x 8",
+        ),
+        (
+            f"{{kind: computed, what: halo_volumes, printed: {{{HALO}, megabytes: {{'4': 2, '1000': 1}}}}}}",
+            "printed.megabytes: found 1000, which has no decomposition on the grid 8 x 8 x 8",
+        ),
+        (
+            "{kind: computed, what: halo_pattern, printed: {grid: [8, 8, 8], ranks: 1000, width: 2}}",
+            "printed.ranks: found 1000, which has no decomposition on the grid 8 x 8 x 8",
+        ),
+        (
+            "{kind: computed, what: halo_pattern, printed: {grid: [8, 8, 8], ranks: 4, width: 1000}}",
+            "printed: found 1000; allowed: at most 80, 10 times the points of the grid in x or y",
+        ),
+        (
+            "{kind: computed, what: bits_of_sums, printed: {seeds: 9, owners: [3], differ: {arrival: [runs]}}}",
+            "printed.differ.arrival: found 'arrival'; allowed: order of arrival, fixed order at each rank",
+        ),
+        (
+            "{kind: computed, what: table, printed: {columns: {a: {x: 1}}, facts: {so: \"a['y'] == 1\"}}}",
+            "printed.facts: 'a['y'] == 1' cannot be evaluated ('y')",
+        ),
+        (
+            "{kind: computed, what: table, printed: {columns: {a: {x: 1}}, facts: {so: \"a['x']\"}}}",
+            "printed.facts: found 'a['x']', which is 1.0; allowed: what is true or not",
+        ),
+    ],
+)
+def test_numbers_of_which_nothing_can_be_computed_are_one_line(tmp_path: Path, check: str, line: str) -> None:
+    told = refused(tmp_path, check)
+    assert f"own.yaml: claims.own.checks[0].{line}" in told
+    assert "\n" not in told
+
+
+def refused(tmp_path: Path, check: str) -> str:
+    """Return what is said of a file with one statement of one check."""
     shutil.copytree(ROOT / "configs" / "claims", tmp_path / "configs" / "claims")
     shutil.copy(ROOT / "configs" / "references.yaml", tmp_path / "configs")
     words = "where: Fig. 1, about: halo, statement: It is so., experiment: tiny, along: series"
@@ -96,4 +157,4 @@ def test_a_check_that_every_result_or_none_fulfils_is_refused(tmp_path: Path, ch
     path.write_text(f"paper: Z\nclaims:\n  own: {{{words}, checks: [{check}]}}\n")
     with pytest.raises(InputError) as caught:
         load_claims(path, tmp_path)
-    assert f"claims.own.checks[0].{line}" in str(caught.value)
+    return str(caught.value)

@@ -96,6 +96,11 @@ def test_a_page_is_filled_where_it_is_marked_and_nowhere_else(tmp_path: Path) ->
         ("nothing", "no table of claims or times"),
         ("<!-- claims:  -->\n<!-- end -->", "a table without a scale"),
         ("<!-- times: laptop -->\n<!-- end -->", "found 'laptop'"),
+        ("<!-- times: laptop tiny -->\nwords", "no end after <!-- times: laptop tiny -->"),
+        (
+            "<!-- times: laptop tiny -->\nwords\n<!-- claims: laptop A -->\n<!-- end -->",
+            "no end after <!-- times: laptop tiny -->",
+        ),
     ],
 )
 def test_a_page_that_asks_for_nothing_sensible(tmp_path: Path, marks: str, expected: str) -> None:
@@ -103,6 +108,44 @@ def test_a_page_that_asks_for_nothing_sensible(tmp_path: Path, marks: str, expec
     page.write_text(marks)
     with pytest.raises(InputError, match=expected):
         pages.asked(page)
+
+
+def test_a_table_of_an_experiment_that_has_not_run_stays_as_it_is(tmp_path: Path) -> None:
+    store(tmp_path)
+    experiments = tmp_path / "configs" / "experiments"
+    experiments.mkdir(parents=True)
+    (experiments / "huge.yaml").touch()
+    left = (
+        "<!-- times: paper huge -->\nas it was\n<!-- end -->\n<!-- crossings: laptop huge -->\nit, too\n<!-- end -->\n"
+    )
+    page = tmp_path / "page.md"
+    page.write_text(f"{left}<!-- times: laptop tiny -->\n<!-- end -->\n")
+    told: list[str] = []
+    assert pages.fill(page, tmp_path, told.append) == (1, True)
+    assert page.read_text().startswith(left)
+    assert "| a | 1 | 2 |" in page.read_text()
+    assert told == [
+        "nothing of huge has run at scale paper; the table stays as it is",
+        "nothing of huge has run at scale laptop; the table stays as it is",
+    ]
+    page.write_text("<!-- times: laptop huger -->\n<!-- end -->\n")
+    with pytest.raises(InputError, match="no results of 'huger' at scale laptop"):
+        pages.fill(page, tmp_path)
+
+
+def test_verdicts_of_a_scale_at_which_nothing_has_run_stay_as_they_are(tmp_path: Path) -> None:
+    for name in ("configs/claims", "configs/experiments", "configs/references.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).symlink_to(ROOT / name)
+    page = tmp_path / "page.md"
+    page.write_text(
+        "<!-- verdicts: laptop Z-5f -->\nas they were\n<!-- end -->\n<!-- claims: laptop W-T3 -->\n<!-- end -->\n"
+    )
+    told: list[str] = []
+    assert pages.fill(page, tmp_path, told.append) == (1, True)
+    assert "as they were\n" in page.read_text()
+    assert "| W-T3 | W, Table 3 |" in page.read_text()
+    assert told == ["nothing has run at scale laptop; the table of verdicts stays as it is"]
 
 
 @pytest.mark.parametrize("draws", ["-4", "many", "²", "4.0"])

@@ -780,7 +780,19 @@ def test_tables_of_claims_are_made_anew_in_a_page(claimed: Path, tramontane: Cal
     assert "old" not in page
     assert page.startswith("Before\n\n<!-- claims: paper W-T3 B-F8 -->\n")
     assert page.endswith("<!-- end -->\n\nAfter\n")
-    assert "as they were" in tramontane("claims", "--fill", "page.md").err
+    assert "1 table left as before" in tramontane("claims", "--fill", "page.md").err
+    for beside, named in [
+        (["W-T3"], "IDS"),
+        (["--json"], "--json"),
+        (["--scale", "paper"], "--scale"),
+        (["--waves", "1"], "--waves"),
+    ]:
+        answer = tramontane("claims", *beside, "--fill", "page.md")
+        assert (answer.status, answer.out) == (2, "")
+        assert (
+            answer.err
+            == f"{named}: found beside --fill; allowed: --fill alone: marked lines of the page say what it shows\n"
+        )
     (claimed / "page.md").write_text("Nothing")
     answer = tramontane("claims", "--fill", "page.md")
     assert answer.status == 2

@@ -55,7 +55,7 @@ def crate_metadata(
     """
     crate = ROCrate()
     own = citation(root)
-    crate.name = f"{own.title if own else root.resolve().name}: results of the {scale} campaign"
+    crate.name = f"{own.title}: results of the {scale} campaign" if own else f"Results of the {scale} campaign"
     crate.description = (
         "Communication times of atmospheric models on simulated networks: records of all points, datasets, figures, "
         "report, what became of the papers' statements, and the configuration that made them."

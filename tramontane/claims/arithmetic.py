@@ -19,7 +19,7 @@ from tramontane.study.values.expressions import evaluate
 from tramontane.study.values.units import DOUBLE
 from tramontane.study.workloads.workloads import Allreduce, Halo
 from tramontane.substrates.simulator import schedule
-from tramontane.support.formatting import count, rounded
+from tramontane.support.formatting import count, listed, plural, rounded
 
 Printed = Mapping[str, Any]
 
@@ -215,7 +215,8 @@ def elements(printed: Printed, root: Path) -> Outcome:
                     right += 1
                 else:
                     wrong.append(f"{edge} elements an edge, {ranks} processes: {value} printed, {own[place]} computed")
-    evidence = f"{right} of {right + len(wrong)} numbers follow from 21,600 and 86,400 elements"
+    totals = listed(count(6 * int(edge) ** 2) for edge in printed)
+    evidence = f"{right} of {right + len(wrong)} numbers follow from {totals} elements"
     return Outcome(not wrong, evidence + (f"; not {'; '.join(wrong)}" if wrong else ""))
 
 
@@ -224,12 +225,12 @@ def bits_of_sums(printed: Printed, root: Path) -> Outcome:
     seeds, stated = printed["seeds"], printed["differ"]
     right: list[str] = []
     wrong: list[str] = []
-    for name, order in sums.ORDERS.items():
+    for name, places in stated.items():
         for owners in printed["owners"]:
-            runs, among = sums.differences(owners, seeds, order)
+            runs, among = sums.differences(owners, seeds, sums.ORDERS[name])
             text = f"{name}, {owners} terms: {runs} differ between runs, {among} between owners"
-            keeps = [place for place, found in (("runs", runs), ("owners", among)) if found]
-            (right if keeps == stated[name] else wrong).append(text)
+            differ = {place for place, found in (("runs", runs), ("owners", among)) if found}
+            (right if differ == set(places) else wrong).append(text)
     return _verdict(right, wrong, f"kinds of sums, each of {count(seeds)} points,")
 
 
@@ -250,7 +251,9 @@ def halo_pattern(printed: Printed, root: Path) -> Outcome:
         for own_, s, n in ((sweeps[0], 1, cx), (sweeps[1], cx, cy))
     ]
     facts = {
-        f"the sweep in x reaches {reach[0]} processes to either side": all(a // cx == b // cx for a, b in sweeps[0])
+        f"the sweep in x reaches {plural(reach[0], 'process')} to either side": all(
+            a // cx == b // cx for a, b in sweeps[0]
+        )
         and any(abs(a - b) == 1 for a, b in sweeps[0]),
         f"the sweep in y bands of {cx} processes further ({reach[1]} of them)": all(
             (a - b) % cx == 0 for a, b in sweeps[1]

@@ -74,14 +74,8 @@ def share(own: Delays, ranks: int, bound: float, text: str, *, more: bool, state
     middle = float(np.median(shares))
     least, most = stated
     margin = Margin(within(middle, stated, logarithmic=False), SHARE, (ranks, ranks), inclusive=True)
-    wanted = " ".join(
-        part
-        for part in (
-            f"at least {percent(least)}" if least is not None else "",
-            f"at most {percent(most)}" if most is not None else "",
-        )
-        if part
-    )
+    ends = ((word, end) for word, end in (("at least", least), ("at most", most)) if end is not None)
+    wanted = " and ".join(f"{word} {percent(end)}" for word, end in ends)
     evidence = (
         f"{own.name} at {count(ranks)} processes: {percent(middle)} of the packets delayed by "
         f"{'more' if more else 'less'} than {text} (read as {wanted})"

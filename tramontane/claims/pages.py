@@ -11,12 +11,9 @@ from tramontane.claims.evaluation import evaluate
 from tramontane.claims.times import times
 from tramontane.claims.verdicts import Verdict
 from tramontane.errors import InputError
+from tramontane.study.reading.project import EXPERIMENTS
 from tramontane.support.files import write_if_changed
-
-_MARKED = re.compile(
-    r"<!-- (?P<kind>claims|verdicts|times|crossings|shares|map): (?P<asked>[^>\n]*?) -->\n.*?<!-- end -->",
-    flags=re.DOTALL,
-)
+from tramontane.support.layout import Layout
 
 _MOST = 100
 #: Least and largest number of words of each kind, the scale among them.
@@ -29,6 +26,12 @@ _WORDS = {
     "map": (1 + maps.WORDS, _MOST),
 }
 
+_FIRST = rf"<!-- (?P<kind>{'|'.join(_WORDS)}): (?P<asked>[^>\n]*?) -->\n"
+#: A marked line and what stands up to its end; without `end` where that of the next table, or none, comes first.
+_MARKED = re.compile(
+    rf"{_FIRST}(?:(?:(?!<!-- (?:{'|'.join(_WORDS)}): [^>\n]*? -->\n).)*?(?P<end><!-- end -->))?", flags=re.DOTALL
+)
+
 #: What a table of a page shows: verdicts or times, the scale, and which ones.
 Asked = tuple[str, str, tuple[str, ...]]
 
@@ -36,8 +39,8 @@ Asked = tuple[str, str, tuple[str, ...]]
 def fill(page: Path, root: Path, tell: Callable[[str], None] = lambda line: None) -> tuple[int, bool]:
     """Make the tables of a page anew; return how many, and whether one of them has changed.
 
-    A table of shares stays as it is where its study has not run here and is not published: an hour's work is not asked
-    of whoever fills the other tables.
+    A table stays as it is where nothing that it needs has run here at that scale, and its study is not published: hours
+    of work are not asked of whoever fills the other tables.
 
     Parameters
     ----------
@@ -54,7 +57,9 @@ def fill(page: Path, root: Path, tell: Callable[[str], None] = lambda line: None
     tables = {}
     for kind, scale, names in asked(page):
         check_scale(scale)
-        if kind == "times":
+        if kind in ("times", "crossings", "map") and _has_not_run(root, scale, names[0]):
+            tell(f"nothing of {names[0]} has run at scale {scale}; the table stays as it is")
+        elif kind == "times":
             tables[kind, scale, names] = times(root, scale, *names)
         elif kind == "crossings":
             tables[kind, scale, names] = crossings(root, scale, *names)
@@ -69,8 +74,17 @@ def fill(page: Path, root: Path, tell: Callable[[str], None] = lambda line: None
                 continue
             tables[kind, scale, names] = share_tables.markdown(found)
         else:
-            tables[kind, scale, names] = markdown(evaluate(root, scale, names), evidence=kind == "claims")
+            verdicts = evaluate(root, scale, names)
+            if any(own.experiments for own in verdicts) and not any(Layout(root, scale).datasets.glob("*.nc")):
+                tell(f"nothing has run at scale {scale}; the table of {kind} stays as it is")
+                continue
+            tables[kind, scale, names] = markdown(verdicts, evidence=kind == "claims")
     return len(tables), write_if_changed(page, filled(page, tables))
+
+
+def _has_not_run(root: Path, scale: str, experiment: str) -> bool:
+    """Return whether an experiment of the project, not one that is misspelt, has no results at a scale."""
+    return (root / EXPERIMENTS / f"{experiment}.yaml").exists() and not Layout(root, scale).dataset(experiment).exists()
 
 
 def _draws(text: str, page: Path) -> int:
@@ -105,9 +119,7 @@ def asked(page: Path) -> list[Asked]:
         If the page has no such table.
     """
     try:
-        found = [
-            (match["kind"], match["asked"].split()) for match in _MARKED.finditer(page.read_text(encoding="utf-8"))
-        ]
+        marked = list(_MARKED.finditer(page.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError) as error:
         problem = f"cannot be read ({getattr(error, 'strerror', None) or error})"
         raise InputError(page, "", None, "a Markdown page", problem=problem) from None
@@ -115,8 +127,12 @@ def asked(page: Path) -> list[Asked]:
         "<!-- claims: SCALE [IDS] -->, verdicts: the same, times or crossings: SCALE EXPERIMENT, "
         f"shares: SCALE SAMPLE [DRAWS], or map: SCALE {maps.EXPECTED}; a line <!-- end --> after it"
     )
-    if not found:
+    if not marked:
         raise InputError(page, "", None, allowed, problem="no table of claims or times")
+    for match in marked:
+        if match["end"] is None:  # what stands up to the end of another table would be lost
+            raise InputError(page, "", None, allowed, problem=f"no end after {match[0].strip()}")
+    found = [(match["kind"], match["asked"].split()) for match in marked]
     for kind, words in found:
         if not words:
             raise InputError(page, "", None, allowed, problem="a table without a scale")

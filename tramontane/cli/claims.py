@@ -11,6 +11,7 @@ from tramontane.cli.options import Scale
 
 
 def claims(
+    context: typer.Context,
     names: Annotated[
         list[str] | None, typer.Argument(help="Statements, e.g. Z-5b; by default all.", metavar="[IDS]")
     ] = None,
@@ -38,8 +39,14 @@ def claims(
 
     root = find_root()
     if fill is not None:
+        for key in [own for own in context.params if own != "fill"]:
+            source = context.get_parameter_source(key)
+            if source is not None and source.name != "DEFAULT":
+                option = {"names": "IDS", "as_json": "--json"}.get(key, f"--{key}")
+                allowed = "--fill alone: marked lines of the page say what it shows"
+                raise InputError(option, "", None, allowed, problem="found beside --fill")
         count, changed = pages.fill(fill, root, lambda line: print(line, file=sys.stderr))
-        print(f"{fill}: {plural(count, 'table')} {'made anew' if changed else 'as they were'}", file=sys.stderr)
+        print(f"{fill}: {plural(count, 'table')} {'made anew' if changed else 'left as before'}", file=sys.stderr)
         return
     check_scale(scale)
     if over is not None:

@@ -211,10 +211,10 @@ def about_bytes(value: float) -> str:
 
 
 def plural(number_of: int, noun: str) -> str:
-    """Return "1 point", "2 points", "2 batches", ..."""
+    """Return "1 point", "2 points", "2 batches", "2 processes", ..."""
     if number_of == 1:
         return f"1 {noun}"
-    return f"{number_of} {noun}{'es' if noun.endswith('ch') else 's'}"
+    return f"{number_of} {noun}{'es' if noun.endswith(('ch', 's')) else 's'}"
 
 
 def listed(names: Iterable[str]) -> str:

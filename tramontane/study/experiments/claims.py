@@ -5,7 +5,7 @@ ours with a reason beside them; what a check does with them is in :mod:`tramonta
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -17,11 +17,12 @@ from tramontane.study.reading.layers import Origin
 from tramontane.study.reading.messages import explain, problem
 from tramontane.study.reading.project import REFERENCES
 from tramontane.study.reading.reading import cached_yaml
-from tramontane.study.values.expressions import ALLOWED, names_in
+from tramontane.study.values.expressions import ALLOWED, evaluate, names_in
 from tramontane.study.values.fields import Choice, Count, Name, Pattern, Text, Whole, WholeList
 from tramontane.study.values.quantities import DRAWABLE, STEPS
 from tramontane.study.values.settings import Settings
 from tramontane.study.values.units import TIME, parse_quantity
+from tramontane.study.workloads.workloads import Halo
 
 CLAIMS = Path("configs/claims")
 JUDGEMENT = CLAIMS / "judgement.yaml"
@@ -45,6 +46,9 @@ COMPUTATIONS = (
 )
 """Functions of :mod:`tramontane.claims.arithmetic` that statements may name."""
 
+ORDERS = ("order of arrival", "fixed order at each rank", "one order of all ranks")
+"""Orders of :mod:`tramontane.claims.sums` that statements may name."""
+
 VARIABLES = (*DRAWABLE, *(quantity.name for quantity in STEPS.values()))
 """Of datasets, as far as a curve may show them."""
 
@@ -55,19 +59,35 @@ Factor = Annotated[float, Field(allow_inf_nan=False, gt=0, strict=True)]
 def _ascending(limits: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
     first, last = limits
     if first is not None and last is not None and first > last:
-        raise problem(f"found [{first:g}, {last:g}]", "the smaller one first")
+        raise problem(f"found {_written(limits)}", "the smaller one first")
     return limits
 
 
 def _ended(limits: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
     if limits == (None, None):
-        raise problem("found [null, null], in which everything lies", "one end at least")
+        raise problem(f"found {_written(limits)}, in which everything lies", "one end at least")
     return limits
 
 
+def _written(limits: tuple[float | None, float | None]) -> str:
+    """Return a range as a file has it."""
+    return f"[{', '.join('null' if end is None else f'{end:g}' for end in limits)}]"
+
+
 Range = Annotated[tuple[Number | None, Number | None], AfterValidator(_ascending)]
+
+
+def _bounded(limits: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
+    first, last = limits
+    if not first and last is None:
+        raise problem(f"found {_written(limits)}, in which every ratio lies", "one end above 0 at least")
+    return limits
+
+
 Stated = Annotated[Range, AfterValidator(_ended)]
 """A range that something may lie outside of."""
+Ratio = Annotated[Stated, AfterValidator(_bounded)]
+"""A range that a ratio may lie outside of."""
 Model = TypeVar("Model", bound=Settings)
 
 
@@ -108,6 +128,11 @@ class _PrintedPattern(_Printed):
     ranks: Annotated[int, Whole(1, 100_000)]
     width: _Whole
 
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        _check_halo(self.grid, self.width, [self.ranks], "ranks")
+        return self
+
 
 class _PrintedHalo(_Printed):
     grid: _Grid
@@ -116,11 +141,36 @@ class _PrintedHalo(_Printed):
 
 
 class _PrintedVolumes(_PrintedHalo):
-    megabytes: dict[_Digits, _Positive]
+    megabytes: dict[_Digits, _Positive] = Field(min_length=2)  # what is compared are ratios of neighbours
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        _check_halo(self.grid, self.depth, map(int, self.megabytes), "megabytes")
+        return self
 
 
 class _PrintedMessages(_PrintedHalo):
-    kilobytes: dict[_Digits, tuple[_Positive, _Positive, _Positive]]
+    kilobytes: dict[_Digits, tuple[_Positive, _Positive, _Positive]] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        _check_halo(self.grid, self.depth, map(int, self.kilobytes), "kilobytes")
+        return self
+
+
+def _check_halo(grid: tuple[int, int, int], width: int, counts: Iterable[int], key: str) -> None:
+    """Refuse a halo that can't be, or not with numbers of processes that stand below a key (PydanticCustomError)."""
+    try:
+        halo = Halo(kind="halo", width=width, grid=grid)
+    except ValidationError as error:
+        told = explain(error, Halo, Origin(CLAIMS, "").inside)
+        raise problem(told.problem, told.allowed) from None
+    for ranks in counts:
+        try:
+            halo.for_ranks(ranks)
+        except PydanticCustomError as error:
+            context = error.context or {}
+            raise problem(context["problem"], context["allowed"], key=key) from None
 
 
 def _expression(text: str) -> str:
@@ -135,11 +185,23 @@ class _PrintedTable(_Printed):
     columns: dict[Name, dict[Text, _Positive]]
     facts: dict[Text, Annotated[Text, AfterValidator(_expression)]] = Field(min_length=1)
 
+    @model_validator(mode="after")
+    def _decided(self) -> Self:
+        for expression in self.facts.values():
+            try:
+                value = evaluate(expression, self.columns, Origin(CLAIMS, ""), "")
+            except InputError as error:
+                raise problem(error.problem, error.allowed, key="facts") from None
+            if not isinstance(value, bool):
+                found = f"found {show(expression)}, which is {show(value)}"
+                raise problem(found, "what is true or not", key="facts")
+        return self
+
 
 class _PrintedSums(_Printed):
     seeds: Annotated[int, Whole(1, 10_000)]
     owners: Annotated[list[Annotated[int, Whole(2, 8)]], Field(min_length=1)]
-    differ: dict[Text, list[Annotated[str, Choice(("runs", "owners"))]]]
+    differ: dict[Annotated[str, Choice(ORDERS)], list[Annotated[str, Choice(("runs", "owners"))]]] = Field(min_length=1)
 
 
 _PRINTED: dict[str, Any] = {
@@ -149,11 +211,22 @@ _PRINTED: dict[str, Any] = {
     "allreduces": _PrintedAllreduces,
     "halo_width": _PrintedWidth,
     "halo_pattern": _PrintedPattern,
-    "cells": dict[Annotated[str, Pattern("a level from 0 to 29", re.compile("[12]?[0-9]", re.ASCII).fullmatch)], Count],
+    "cells": Annotated[
+        dict[Annotated[str, Pattern("a level from 0 to 29", re.compile("[12]?[0-9]", re.ASCII).fullmatch)], Count],
+        Field(min_length=1),
+    ],
     "table": _PrintedTable,
     "halo_messages": _PrintedMessages,
     "halo_volumes": _PrintedVolumes,
-    "elements": dict[_Digits, dict[_Digits, Annotated[list[_Positive], Field(min_length=1, max_length=2)]]],
+    "elements": Annotated[
+        dict[
+            _Digits,
+            Annotated[
+                dict[_Digits, Annotated[list[_Positive], Field(min_length=1, max_length=2)]], Field(min_length=1)
+            ],
+        ],
+        Field(min_length=1),
+    ],
     "bits_of_sums": _PrintedSums,
 }
 """What a computation takes."""
@@ -266,7 +339,7 @@ class Apart(Check):
     kind: Literal["apart"] = Field(description="Kind of check.")
     of: Text = Field(description="The slower curve.")
     than: Text = Field(description="The faster curve.")
-    ratio: Stated = Field(description="Least and largest value of the largest ratio.")
+    ratio: Ratio = Field(description="Least and largest value of the largest ratio.")
     every: bool = Field(False, description="true: the smallest ratio must lie in the range, too, and so all do.")
     between: Range = Field(
         (None, None), description="First and last process count; by default all of a decade or more."
@@ -351,6 +424,9 @@ class Share(Check):
                 _check_time(getattr(self, key), key)
         if max(limit or 0 for limit in self.share) > 1:
             raise problem(f"found {show(self.share)}", "0 to 1", key="share")
+        if not self.share[0] and self.share[1] in (None, 1):
+            found = f"found {_written(self.share)}, in which every share lies"
+            raise problem(found, "an end between 0 and 1", key="share")
         if (self.above is None) == (self.below is None):
             raise problem("found both or none of above and below", "one of them")
         return self
@@ -423,7 +499,8 @@ class Computed(Check):
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             context = first.get("ctx", {})
-            keys = ".".join(["printed", *(str(part) for part in first["loc"] if part != "[key]")])
+            below = [*first["loc"], context.get("key")]
+            keys = ".".join(["printed", *(str(part) for part in below if part not in ("[key]", "", None))])
             found = "missing" if first["type"] == "missing" else f"found {show(first['input'])}"
             allowed = context.get("allowed") or first["msg"].lower()
             raise problem(context.get("problem") or found, str(allowed), key=keys) from None
