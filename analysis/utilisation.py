@@ -28,6 +28,7 @@ from analysis.picture import (
     chosen_of,
     curve,
     inside,
+    make_room,
     ring,
     some,
     status,
@@ -177,7 +178,7 @@ def _group(
     axes.plot(
         at[:, 0], at[:, 1], "o", color="#333333", markersize=float(np.clip(20 / np.sqrt(len(at)), 1, 5)), zorder=3
     )
-    axes.margins(0.08)
+    make_room(axes, at)
     return [Drawn(axes, colours=colours, colour_label=LABEL)]
 
 
