@@ -89,3 +89,21 @@ def test_a_graph_is_cut_between_halves_of_its_nodes(
     assert found.cut.bandwidth == bandwidth * 10**9
     assert found.cut.per_node == pytest.approx(bandwidth * 10**9 / smaller)
     assert found.longest == (3 if nodes[0] else 2)
+    table = dict(rows(load_point(point).network, found))
+    least, most = (choose(each for each in nodes if each) for choose in (min, max))
+    assert table["nodes of a switch"] == (str(most) if least == most else f"{least} to {most}")
+    assert load_point(point).network.label == f"graph of 4 switches, {sum(nodes)} nodes"
+
+
+def test_a_class_without_links_is_said_to_have_none() -> None:
+    one_group = machine(topology="dragonfly", geometry=[5, 1, 1])
+    table = dict(rows(one_group, structure(one_group)))
+    assert (table["local"], table["global"]) == ("10 of 10 GB/s, 100 ns", "0 of 10 GB/s, 100 ns")
+
+
+def test_a_size_says_which_number_is_which() -> None:
+    groups = {"leaves": 4, "spines": 2, "nodes_per_leaf": 1, "groups": 3, "global_links": 5}
+    made = Machine.model_validate({"topology": "dragonfly-plus", "geometry": groups})
+    said = "4 leaves, 2 spines, 1 nodes_per_leaf, 3 groups, 5 global_links"
+    assert made.facts.size == dict(rows(made, structure(made)))["size"] == said
+    assert made.label == f"dragonfly-plus {said}, 1 node a switch"

@@ -31,6 +31,7 @@ from tramontane.study.values.units import (
     Time,
     format_quantity,
 )
+from tramontane.support.formatting import plural
 
 _CHECKED = "checked"
 MAX_BUFFER = 2**31 - 1  # the simulator counts a buffer's free bytes in 32 bits
@@ -642,4 +643,7 @@ class Machine(Settings):
         """The machine in few words, e.g. "torus-M" or "torus 8x8x8, 2 nodes a switch"."""
         if self.name:
             return self.name
-        return f"{self.topology} {self.facts.size}, {self.nodes_per_switch} nodes a switch"
+        said = f"{self.topology} {self.facts.size}"
+        if self.table is not None:  # a graph, whose switches may have different numbers of nodes
+            return f"{said}, {plural(self.facts.nodes, 'node')}"
+        return f"{said}, {plural(filled(self.nodes_per_switch), 'node')} a switch"

@@ -46,7 +46,8 @@ class Structure:
     Attributes
     ----------
     links : dict
-        Links between switches by class. A class of one direction only (down a tree) counts its links, too.
+        Links between switches by class. A class of one direction only (down a tree) counts its links, too. Empty for a
+        network that is too large.
     longest : int
         Links of the longest minimal route.
     exact : bool
@@ -91,7 +92,7 @@ def rows(machine: Machine, found: Structure, varied: Collection[str] = ()) -> li
         ("nodes", count(net.nodes // nics)),
         *([("interfaces of a node", count(nics))] if nics > 1 else []),
         ("switches", count(net.switches)),
-        ("nodes of a switch", count(net.nodes_per_switch // nics)),
+        ("nodes of a switch", _nodes_of_a_switch(net, nics)),
         ("ports of a switch", count(net.ports)),
         ("groups", count(net.groups)),
         ("links between switches", count(net.links)),
@@ -120,10 +121,17 @@ def _first_nodes(net: Network) -> Nodes:
     return np.sort(np.unique(net.switches_of(np.arange(net.nodes)), return_index=True)[1])
 
 
+def _nodes_of_a_switch(net: Network, nics: int) -> str:
+    """Return how many nodes of so many interfaces a switch has, of those that carry some, e.g. "4" or "1 to 3"."""
+    numbers = np.diff(_first_nodes(net), append=net.nodes) // nics
+    least, most = int(numbers.min()), int(numbers.max())
+    return count(most) if least == most else f"{count(least)} to {count(most)}"
+
+
 def _by_class(net: Network, links: Links) -> dict[str, int]:
-    """Count links; one whose two directions are of one class counts once."""
+    """Count links; one whose two directions are of one class counts once. A class may have none, as in one group."""
     kinds, numbers = np.unique(links.link_class, return_counts=True)
-    return {
+    return dict.fromkeys(net.link_classes[1:], 0) | {
         net.link_classes[kind]: number // (2 if _both_ways(links, kind) else 1)
         for kind, number in zip(kinds.tolist(), numbers.tolist(), strict=True)
     }
