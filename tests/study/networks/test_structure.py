@@ -56,6 +56,16 @@ def test_a_cut_knows_the_bandwidths_of_classes() -> None:
     assert found.cut.bandwidth == 36 * 25 * 10**9
 
 
+@pytest.mark.parametrize("rate", [12_083_700_000, 12_083_700_001, 200_000_000_000_000])
+def test_a_cut_of_a_tree_is_found_whatever_its_rates_have_in_common(rate: int) -> None:
+    """Half the nodes have 36 / 2 times 18 leaves of 12 links up, and no level above is narrower."""
+    shape = {"down": [24, 18, 36], "up": [1, 12, 18]}
+    links = {"bandwidth": f"{rate} B/s", "classes": {"up-1": {"bandwidth": f"{rate - 1} B/s"}}}
+    found = structure(machine(topology="fattree", geometry=shape, link=links))
+    assert found.cut is not None
+    assert found.cut.bandwidth == pytest.approx(18 * 18 * 12 * rate, rel=1e-4)
+
+
 def test_nodes_are_counted_whole_where_they_have_several_interfaces() -> None:
     keys: dict[str, Any] = {"topology": "torus", "geometry": [4, 4, 8], "nodes_per_switch": 4}
     one, two = (machine(**keys, node={"nics": nics}) for nics in (1, 2))

@@ -4,7 +4,8 @@ The links come from the compiled extension, which the simulator asks, too.
 """
 
 import math
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,6 +138,14 @@ def _by_class(net: Network, links: Links) -> dict[str, int]:
     }
 
 
+def _by_rate(kinds: Nodes, rates: Sequence[int]) -> dict[int, int]:
+    """Return the bandwidth of links of these classes in all, by that of each."""
+    found: Counter[int] = Counter()
+    for rate, number in zip(rates, np.bincount(kinds, minlength=len(rates)).tolist(), strict=True):
+        found[rate] += rate * number
+    return +found
+
+
 def _both_ways(links: Links, kind: int) -> bool:
     """Whether the links of a class lead back."""
     own = np.flatnonzero(links.link_class == kind)[0]
@@ -176,16 +185,18 @@ def _cut(machine: Machine, links: Links) -> Cut | None:
     at = net.switches_of(np.arange(net.nodes))
     nodes = np.cumsum(np.bincount(at, minlength=net.switches)[leaves])
     half = int(np.abs(2 * nodes[:-1] - net.nodes).argmin()) + 1
-    rates = np.array([filled(each.bandwidth) for each in machine.links.values()])
-    unit = math.gcd(*rates.tolist())
-    capacity = (rates // unit)[links.link_class]
+    rates = [filled(each.bandwidth) for each in machine.links.values()]
     side = np.full(net.switches, -1)
     side[leaves[:half]], side[leaves[half:]] = 0, 1
     if np.all(side >= 0):
-        flow = int(capacity[(side[links.source] == 0) & (side[links.target] == 1)].sum())
+        flow = sum(_by_rate(links.link_class[(side[links.source] == 0) & (side[links.target] == 1)], rates).values())
     elif len(links.source) > 2 * MOST_FLOW:
         return None
     else:
+        known = _by_rate(links.link_class, rates)
+        # Flows are numbers of 32 bits: where rates have no common part that makes them small enough, they are rounded.
+        unit = max(math.gcd(*known), 4 * sum(known.values()) // _NOBODY + 1)
+        capacity = np.array([round(rate / unit) for rate in rates])[links.link_class]
         first, second = net.switches, net.switches + 1
         ends = np.concatenate([leaves[:half], np.full(len(leaves) - half, second)])
         begins = np.concatenate([np.full(half, first), leaves[half:]])
@@ -193,8 +204,6 @@ def _cut(machine: Machine, links: Links) -> Cut | None:
         target = np.concatenate([links.target, ends])
         data = np.concatenate([capacity, np.full(len(leaves), _NOBODY // 4)])
         graph = coo_array((data, (source, target)), shape=(net.switches + 2,) * 2).tocsr()
-        if graph.data.max() > _NOBODY or float(capacity.sum()) > _NOBODY:
-            return None
-        flow = int(maximum_flow(graph.astype(np.int32), first, second).flow_value)
+        flow = unit * int(maximum_flow(graph.astype(np.int32), first, second).flow_value)
     first_half = int(nodes[half - 1])
-    return Cut(flow * unit, flow * unit / min(first_half, net.nodes - first_half))
+    return Cut(flow, flow / min(first_half, net.nodes - first_half))
