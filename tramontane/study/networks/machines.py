@@ -603,6 +603,18 @@ class Machine(Settings):
             raise problem(f"found {', '.join(self.link.classes)} with model pisces-16", allowed, key="link.classes")
         if self.injection.service != "fifo":
             raise problem(f"found '{self.injection.service}' with model pisces-16", "fifo", key="injection.service")
+        if self.facts.shape == "fattree3":
+            nodes, leaves, _ = self.facts.geometry
+            if nodes % leaves:
+                found = f"found {nodes} nodes_per_leaf with model pisces-16"
+                raise problem(found, f"a multiple of leaves_per_subtree, {leaves}", key="geometry")
+        least, most = network.PISCES_16_BANDWIDTHS
+        for key in ("link", "injection", "memory", "crossbar"):
+            bandwidth = self.crossbar_server if key == "crossbar" else filled(getattr(self, key).bandwidth)
+            if not least <= bandwidth <= most:
+                found = f"found {format_quantity(bandwidth, BANDWIDTH)} with model pisces-16"
+                allowed = f"{format_quantity(least, BANDWIDTH)} to {format_quantity(most, BANDWIDTH)}"
+                raise problem(found, allowed, key=f"{key}.bandwidth")
 
     @field_serializer("geometry", when_used="json")
     def _spell_geometry(self, geometry: network.Frozen) -> list[int] | dict[str, Any]:

@@ -140,6 +140,8 @@ ARRANGEMENTS = tuple(dict.fromkeys(word for family in FAMILIES.values() for word
 
 PISCES_16: dict[str, tuple[str, ...]] = {shape: tuple(routings) for shape, routings in simulator().PISCES_16.items()}
 """Shapes of networks and their routings that model pisces-16 has, as SST/macro 16."""
+PISCES_16_BANDWIDTHS: tuple[int, int] = simulator().PISCES_16_BANDWIDTHS
+"""The least and the largest that it has [B/s]."""
 
 
 _AT_ONCE = 65_536
