@@ -228,7 +228,7 @@ def _group(
     at = np.array([place[switch] for switch in chosen.tolist()])
     size = float(np.clip(120 / np.sqrt(len(at)) / 6, 1, 5))
     axes.plot(at[:, 0], at[:, 1], "o", color="#333333", markersize=size, zorder=3)
-    axes.margins(0.08)
+    make_room(axes, at)
     kinds = [kind for kind in range(1, len(net.link_classes)) if np.any(links.link_class == kind)]
     handles = [Line2D([], [], color=colours[kind], label=net.link_classes[kind]) for kind in kinds]
     return [Drawn(axes, handles)]
@@ -272,6 +272,13 @@ def inside(layout: Layout, switches: Switches) -> Places:
         wide[axis] *= min(size, int(rest.max()) + 1)
         rest, step[axis] = rest // size, step[axis] * size + 1
     return place if min(wide) > 1 else ring(len(switches))
+
+
+def make_room(axes: "Axes", places: Places) -> None:
+    """Leave a margin, and room for half the larger extent in both directions: two switches would be a mere line."""
+    middle, reach = (places.min(axis=0) + places.max(axis=0)) / 2, np.ptp(places, axis=0).max() / 4
+    axes.update_datalim([middle - reach, middle + reach])
+    axes.margins(0.08)
 
 
 def one_way(source: Switches, target: Switches, kind: Switches) -> NDArray[np.bool_]:

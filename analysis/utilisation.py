@@ -28,6 +28,7 @@ from analysis.picture import (
     chosen_of,
     curve,
     inside,
+    make_room,
     ring,
     some,
     status,
@@ -37,6 +38,7 @@ from tramontane.results.timeline import CAUSES
 from tramontane.study import load_point
 from tramontane.study.networks.machines import Machine
 from tramontane.study.points.points import counts_each
+from tramontane.support.formatting import time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -177,15 +179,21 @@ def _group(
     axes.plot(
         at[:, 0], at[:, 1], "o", color="#333333", markersize=float(np.clip(20 / np.sqrt(len(at)), 1, 5)), zorder=3
     )
-    axes.margins(0.08)
+    make_room(axes, at)
     return [Drawn(axes, colours=colours, colour_label=LABEL)]
+
+
+def _time_unit(most: float) -> tuple[str, float]:
+    """Return the unit of an axis from 0 to so many seconds, so that its numbers are short enough to stand apart."""
+    return time_unit([most] if most > 0 else [])
 
 
 def _over_time(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) -> list[Drawn]:
     import seaborn  # noqa: PLC0415 - slow to import
 
     axes = figure.add_subplot(cell)
-    bounds = np.arange(len(result["links"][0]["bytes_in_bins"]) + 1) * result["bin_s"] * 1e3
+    symbol, unit = _time_unit(result["time_s"])
+    bounds = np.arange(len(result["links"][0]["bytes_in_bins"]) + 1) * result["bin_s"] / unit
     classes = [own for own in result["links"] if own["number"]]  # a torus has none along a ring of one switch
     handles = []
     for own, colour in zip(classes, seaborn.color_palette("colorblind", len(classes)), strict=True):
@@ -196,7 +204,7 @@ def _over_time(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) ->
         hottest = max(between, key=lambda link: link["load"])
         axes.stairs(load_over_time(hottest, result), bounds, color=SOFT, linewidth=0.6, linestyle="--")
         handles += axes.plot([], [], "--", linewidth=0.6, color=SOFT, label=f"busiest {hottest['class']} link")
-    axes.set(xlabel="Time (ms)", ylabel="Load", xlim=(0, result["time_s"] * 1e3 or 1))
+    axes.set(xlabel=f"Time ({symbol})", ylabel="Load", xlim=(0, result["time_s"] / unit or 1))
     axes.set_ylim(bottom=0)
     return [Drawn(axes, handles)]
 
@@ -206,17 +214,19 @@ def _waiting(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) -> l
 
     axes = figure.add_subplot(cell)
     told = result["waiting"]
-    waiting = {words: np.asarray(told[key]) * 1e3 for cause, words in CAUSES.items() if (key := f"{cause}_s") in told}
+    waiting = {words: np.asarray(told[key]) for cause, words in CAUSES.items() if (key := f"{cause}_s") in told}
+    symbol, unit = _time_unit(float(np.sum(list(waiting.values()), axis=0).max()))
     bins = len(next(iter(waiting.values())))
     bounds = np.linspace(0, 100, bins + 1)
     base = np.zeros(bins)
     handles = []
     for (words, times), colour in zip(waiting.items(), seaborn.color_palette("colorblind", len(waiting)), strict=True):
-        area = axes.stairs(base + times, bounds, baseline=base, fill=True, color=colour, label=words)
+        above = base + times / unit
+        area = axes.stairs(above, bounds, baseline=base, fill=True, color=colour, label=words)
         if times.max(initial=0) > 0:
             handles.append(area)
-        base = base + times
-    axes.set(xlabel="Ranks (% of all, in order)", ylabel="Mean time (ms)", xlim=(0, 100))
+        base = above
+    axes.set(xlabel="Ranks (% of all, in order)", ylabel=f"Mean time ({symbol})", xlim=(0, 100))
     axes.set_ylim(0, 1.2 * max(float(base.max(initial=0)), 1e-12))
     return [Drawn(axes, handles)]
 

@@ -42,8 +42,10 @@ class Result:
         Last end minus first start of the operation over all ranks [s].
     phases : dict of str to float
         The same for each phase [s].
-    messages, packets, bytes, hops : int
+    messages, packets, bytes : int
         Of the workload's own data, without control traffic; None where the substrate has no such count.
+    hops : int
+        Switches that all packets visit, those of control traffic, too; None likewise.
     data : dict
         Everything that ``tramontane run`` prints; docs/model.md explains the keys.
     """

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "../pisces16/network.hpp"
+#include "../pisces16/ticks.hpp"
 #include "../rules/routing.hpp"
 #include "dict.hpp"
 #include "machine_dict.hpp"
@@ -346,6 +347,8 @@ void bind_network(nb::module_& module) {
     nb::dict pisces;
     for (const auto& [shape, routings] : tramontane::pisces16::runnable()) pisces[shape.c_str()] = nb::cast(routings);
     module.attr("PISCES_16") = pisces;
+    module.attr("PISCES_16_BANDWIDTHS") =
+        nb::make_tuple(tramontane::pisces16::min_bandwidth, tramontane::max_bandwidth);
     nb::class_<b::Network>(module, "Network", "A network that is looked at.")
         .def(nb::init<const nb::dict&>(), "machine"_a,
              "Of the keys of a canonical machine, topology and geometry are needed.\n\nRaises Refusal, a ValueError "

@@ -38,6 +38,7 @@ def test_links_that_are_alike_both_ways_are_drawn_whole() -> None:
         {"topology": "fattree", "geometry": [4, 12]},  # a group is drawn in part, which takes many words
         {"topology": "fattree", "geometry": {"down": [4, 6], "up": [1, 4]}},  # a group is one switch
         {"topology": "torus", "geometry": [4, 4, 4], "nodes_per_switch": 4},
+        {"topology": "torus", "geometry": [2, 2]},  # a group is two switches, one above the other
     ],
 )
 def test_panels_of_a_picture_are_of_one_width_and_no_word_runs_into_another(keys: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import analysis.utilisation as utilisation
 from analysis.picture import Layout
 from tramontane.cli import app
+from tramontane.results.timeline import CAUSES
 from tramontane.study import Point, load_point
 from tramontane.substrates.simulator import Simulator
 
@@ -67,6 +68,12 @@ def test_figure_shows_causes_and_classes(run: tuple[Path, dict[str, Any]], tmp_p
     assert waiting.get_legend() is not None
     most = max(utilisation.load_over_time(each, result).max() for each in (*result["links"], *result["single_links"]))
     assert most <= time.get_ylim()[1] < 2 * most, "a small load can be seen, too"
+    assert (time.get_xlabel(), waiting.get_ylabel()) == ("Time (µs)", "Mean time (µs)")
+    assert time.get_xlim()[1] == pytest.approx(result["time_s"] * 1e6)
+    longest = max(
+        np.sum([result["waiting"][f"{cause}_s"] for cause in CAUSES if f"{cause}_s" in result["waiting"]], axis=0)
+    )
+    assert waiting.dataLim.y1 == pytest.approx(longest * 1e6)
     told = tmp_path / "result.json"
     told.write_text(json.dumps(result))
     assert utilisation.main([str(file), str(told), str(tmp_path / "out" / "map")]) == 0

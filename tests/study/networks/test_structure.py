@@ -56,6 +56,16 @@ def test_a_cut_knows_the_bandwidths_of_classes() -> None:
     assert found.cut.bandwidth == 36 * 25 * 10**9
 
 
+@pytest.mark.parametrize("rate", [12_083_700_000, 12_083_700_001, 200_000_000_000_000])
+def test_a_cut_of_a_tree_is_found_whatever_its_rates_have_in_common(rate: int) -> None:
+    """Half the nodes have 36 / 2 times 18 leaves of 12 links up, and no level above is narrower."""
+    shape = {"down": [24, 18, 36], "up": [1, 12, 18]}
+    links = {"bandwidth": f"{rate} B/s", "classes": {"up-1": {"bandwidth": f"{rate - 1} B/s"}}}
+    found = structure(machine(topology="fattree", geometry=shape, link=links))
+    assert found.cut is not None
+    assert found.cut.bandwidth == pytest.approx(18 * 18 * 12 * rate, rel=1e-4)
+
+
 def test_nodes_are_counted_whole_where_they_have_several_interfaces() -> None:
     keys: dict[str, Any] = {"topology": "torus", "geometry": [4, 4, 8], "nodes_per_switch": 4}
     one, two = (machine(**keys, node={"nics": nics}) for nics in (1, 2))
@@ -89,3 +99,21 @@ def test_a_graph_is_cut_between_halves_of_its_nodes(
     assert found.cut.bandwidth == bandwidth * 10**9
     assert found.cut.per_node == pytest.approx(bandwidth * 10**9 / smaller)
     assert found.longest == (3 if nodes[0] else 2)
+    table = dict(rows(load_point(point).network, found))
+    least, most = (choose(each for each in nodes if each) for choose in (min, max))
+    assert table["nodes of a switch"] == (str(most) if least == most else f"{least} to {most}")
+    assert load_point(point).network.label == f"graph of 4 switches, {sum(nodes)} nodes"
+
+
+def test_a_class_without_links_is_said_to_have_none() -> None:
+    one_group = machine(topology="dragonfly", geometry=[5, 1, 1])
+    table = dict(rows(one_group, structure(one_group)))
+    assert (table["local"], table["global"]) == ("10 of 10 GB/s, 100 ns", "0 of 10 GB/s, 100 ns")
+
+
+def test_a_size_says_which_number_is_which() -> None:
+    groups = {"leaves": 4, "spines": 2, "nodes_per_leaf": 1, "groups": 3, "global_links": 5}
+    made = Machine.model_validate({"topology": "dragonfly-plus", "geometry": groups})
+    said = "4 leaves, 2 spines, 1 nodes_per_leaf, 3 groups, 5 global_links"
+    assert made.facts.size == dict(rows(made, structure(made)))["size"] == said
+    assert made.label == f"dragonfly-plus {said}, 1 node a switch"

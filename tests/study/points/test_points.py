@@ -614,6 +614,22 @@ def test_the_bound_of_the_paper(write: Write, line: Line) -> None:
             "machine.injection.service: found 'round-robin' with model pisces-16; allowed: fifo",
         ),
         (
+            "{topology: fattree, geometry: {nodes_per_leaf: 3, leaves_per_subtree: 2, subtrees: 2}, "
+            "routing: round-robin, model: pisces-16}",
+            "first-available",
+            "machine.geometry: found 3 nodes_per_leaf with model pisces-16; allowed: a multiple of leaves_per_subtree",
+        ),
+        (
+            "{topology: torus, geometry: [2, 2, 2], model: pisces-16, injection: {bandwidth: 9 MB/s}}",
+            "first-available",
+            "machine.injection.bandwidth: found 9 MB/s with model pisces-16; allowed: 10 MB/s to 200 TB/s",
+        ),
+        (
+            "{topology: torus, geometry: [2, 2, 2], model: pisces-16, link: {bandwidth: 100 TB/s}}",
+            "first-available",
+            "machine.crossbar.bandwidth: found 800 TB/s with model pisces-16; allowed: 10 MB/s to 200 TB/s",
+        ),
+        (
             "{topology: torus, geometry: [2, 2, 2], model: pisces-16}",
             "random",
             "allocation: found random with model pisces-16; allowed: first-available",

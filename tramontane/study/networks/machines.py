@@ -31,6 +31,7 @@ from tramontane.study.values.units import (
     Time,
     format_quantity,
 )
+from tramontane.support.formatting import plural
 
 _CHECKED = "checked"
 MAX_BUFFER = 2**31 - 1  # the simulator counts a buffer's free bytes in 32 bits
@@ -602,6 +603,18 @@ class Machine(Settings):
             raise problem(f"found {', '.join(self.link.classes)} with model pisces-16", allowed, key="link.classes")
         if self.injection.service != "fifo":
             raise problem(f"found '{self.injection.service}' with model pisces-16", "fifo", key="injection.service")
+        if self.facts.shape == "fattree3":
+            nodes, leaves, _ = self.facts.geometry
+            if nodes % leaves:
+                found = f"found {nodes} nodes_per_leaf with model pisces-16"
+                raise problem(found, f"a multiple of leaves_per_subtree, {leaves}", key="geometry")
+        least, most = network.PISCES_16_BANDWIDTHS
+        for key in ("link", "injection", "memory", "crossbar"):
+            bandwidth = self.crossbar_server if key == "crossbar" else filled(getattr(self, key).bandwidth)
+            if not least <= bandwidth <= most:
+                found = f"found {format_quantity(bandwidth, BANDWIDTH)} with model pisces-16"
+                allowed = f"{format_quantity(least, BANDWIDTH)} to {format_quantity(most, BANDWIDTH)}"
+                raise problem(found, allowed, key=f"{key}.bandwidth")
 
     @field_serializer("geometry", when_used="json")
     def _spell_geometry(self, geometry: network.Frozen) -> list[int] | dict[str, Any]:
@@ -642,4 +655,7 @@ class Machine(Settings):
         """The machine in few words, e.g. "torus-M" or "torus 8x8x8, 2 nodes a switch"."""
         if self.name:
             return self.name
-        return f"{self.topology} {self.facts.size}, {self.nodes_per_switch} nodes a switch"
+        said = f"{self.topology} {self.facts.size}"
+        if self.table is not None:  # a graph, whose switches may have different numbers of nodes
+            return f"{said}, {plural(self.facts.nodes, 'node')}"
+        return f"{said}, {plural(filled(self.nodes_per_switch), 'node')} a switch"

@@ -140,6 +140,8 @@ ARRANGEMENTS = tuple(dict.fromkeys(word for family in FAMILIES.values() for word
 
 PISCES_16: dict[str, tuple[str, ...]] = {shape: tuple(routings) for shape, routings in simulator().PISCES_16.items()}
 """Shapes of networks and their routings that model pisces-16 has, as SST/macro 16."""
+PISCES_16_BANDWIDTHS: tuple[int, int] = simulator().PISCES_16_BANDWIDTHS
+"""The least and the largest that it has [B/s]."""
 
 
 _AT_ONCE = 65_536
@@ -281,12 +283,13 @@ class Network:
 
     @property
     def size(self) -> str:
-        """The geometry in few words, e.g. "8x8x8"."""
+        """The geometry in few words, e.g. "8x8x8" or "4 leaves, 4 spines, ..."."""
         if not self.spelled:
             return f"of {self.switches} switches"
-        if isinstance(self.spelled, list) or not isinstance(next(iter(self.spelled.values())), list):
-            return "x".join(map(str, self.geometry if isinstance(self.spelled, dict) else self.spelled))
-        return ", ".join(f"{'x'.join(map(str, numbers))} {key}" for key, numbers in self.spelled.items())
+        if isinstance(self.spelled, list):
+            return "x".join(map(str, self.spelled))
+        said = {key: told if isinstance(told, list) else [told] for key, told in self.spelled.items()}
+        return ", ".join(f"{'x'.join(map(str, numbers))} {key}" for key, numbers in said.items())
 
     def switches_near(self, own: int) -> int:
         """Return about how many switches minimal routes among the nodes of the first `own` switches meet, at most."""

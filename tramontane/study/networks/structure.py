@@ -4,7 +4,8 @@ The links come from the compiled extension, which the simulator asks, too.
 """
 
 import math
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +47,8 @@ class Structure:
     Attributes
     ----------
     links : dict
-        Links between switches by class. A class of one direction only (down a tree) counts its links, too.
+        Links between switches by class. A class of one direction only (down a tree) counts its links, too. Empty for a
+        network that is too large.
     longest : int
         Links of the longest minimal route.
     exact : bool
@@ -91,7 +93,7 @@ def rows(machine: Machine, found: Structure, varied: Collection[str] = ()) -> li
         ("nodes", count(net.nodes // nics)),
         *([("interfaces of a node", count(nics))] if nics > 1 else []),
         ("switches", count(net.switches)),
-        ("nodes of a switch", count(net.nodes_per_switch // nics)),
+        ("nodes of a switch", _nodes_of_a_switch(net, nics)),
         ("ports of a switch", count(net.ports)),
         ("groups", count(net.groups)),
         ("links between switches", count(net.links)),
@@ -120,13 +122,28 @@ def _first_nodes(net: Network) -> Nodes:
     return np.sort(np.unique(net.switches_of(np.arange(net.nodes)), return_index=True)[1])
 
 
+def _nodes_of_a_switch(net: Network, nics: int) -> str:
+    """Return how many nodes of so many interfaces a switch has, of those that carry some, e.g. "4" or "1 to 3"."""
+    numbers = np.diff(_first_nodes(net), append=net.nodes) // nics
+    least, most = int(numbers.min()), int(numbers.max())
+    return count(most) if least == most else f"{count(least)} to {count(most)}"
+
+
 def _by_class(net: Network, links: Links) -> dict[str, int]:
-    """Count links; one whose two directions are of one class counts once."""
+    """Count links; one whose two directions are of one class counts once. A class may have none, as in one group."""
     kinds, numbers = np.unique(links.link_class, return_counts=True)
-    return {
+    return dict.fromkeys(net.link_classes[1:], 0) | {
         net.link_classes[kind]: number // (2 if _both_ways(links, kind) else 1)
         for kind, number in zip(kinds.tolist(), numbers.tolist(), strict=True)
     }
+
+
+def _by_rate(kinds: Nodes, rates: Sequence[int]) -> dict[int, int]:
+    """Return the bandwidth of links of these classes in all, by that of each."""
+    found: Counter[int] = Counter()
+    for rate, number in zip(rates, np.bincount(kinds, minlength=len(rates)).tolist(), strict=True):
+        found[rate] += rate * number
+    return +found
 
 
 def _both_ways(links: Links, kind: int) -> bool:
@@ -168,16 +185,18 @@ def _cut(machine: Machine, links: Links) -> Cut | None:
     at = net.switches_of(np.arange(net.nodes))
     nodes = np.cumsum(np.bincount(at, minlength=net.switches)[leaves])
     half = int(np.abs(2 * nodes[:-1] - net.nodes).argmin()) + 1
-    rates = np.array([filled(each.bandwidth) for each in machine.links.values()])
-    unit = math.gcd(*rates.tolist())
-    capacity = (rates // unit)[links.link_class]
+    rates = [filled(each.bandwidth) for each in machine.links.values()]
     side = np.full(net.switches, -1)
     side[leaves[:half]], side[leaves[half:]] = 0, 1
     if np.all(side >= 0):
-        flow = int(capacity[(side[links.source] == 0) & (side[links.target] == 1)].sum())
+        flow = sum(_by_rate(links.link_class[(side[links.source] == 0) & (side[links.target] == 1)], rates).values())
     elif len(links.source) > 2 * MOST_FLOW:
         return None
     else:
+        known = _by_rate(links.link_class, rates)
+        # Flows are numbers of 32 bits: where rates have no common part that makes them small enough, they are rounded.
+        unit = max(math.gcd(*known), 4 * sum(known.values()) // _NOBODY + 1)
+        capacity = np.array([round(rate / unit) for rate in rates])[links.link_class]
         first, second = net.switches, net.switches + 1
         ends = np.concatenate([leaves[:half], np.full(len(leaves) - half, second)])
         begins = np.concatenate([np.full(half, first), leaves[half:]])
@@ -185,8 +204,6 @@ def _cut(machine: Machine, links: Links) -> Cut | None:
         target = np.concatenate([links.target, ends])
         data = np.concatenate([capacity, np.full(len(leaves), _NOBODY // 4)])
         graph = coo_array((data, (source, target)), shape=(net.switches + 2,) * 2).tocsr()
-        if graph.data.max() > _NOBODY or float(capacity.sum()) > _NOBODY:
-            return None
-        flow = int(maximum_flow(graph.astype(np.int32), first, second).flow_value)
+        flow = unit * int(maximum_flow(graph.astype(np.int32), first, second).flow_value)
     first_half = int(nodes[half - 1])
-    return Cut(flow * unit, flow * unit / min(first_half, net.nodes - first_half))
+    return Cut(flow, flow / min(first_half, net.nodes - first_half))
