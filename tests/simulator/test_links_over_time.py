@@ -100,7 +100,7 @@ def test_the_longest_queue_is_what_a_packet_finds() -> None:
 
 @pytest.mark.parametrize("gap", [10_000, 10**9])
 def test_the_gap_between_messages_is_no_queue(gap: int) -> None:
-    """A rank sends a message to each of 8 others: the first one has left when the next comes, and the last finds six."""
+    """A rank sends a message to each of 8 others: the first has left when the next comes, and the last finds six."""
     size = 64
     net = machine("torus", (3, 3, 1)) | {"overhead": {"send": 0, "receive": 0, "gap": gap * NS}}
     spread = {"kind": "collective", "operation": "scatter", "algorithm": "linear", "count": size // 8}
