@@ -155,7 +155,7 @@ def test_what_fails_or_is_killed_beside_others_runs_by_itself(tmp_path: Path, fa
     ("end", "why"),
     [
         (lambda: 1 / 0, " (division by zero)"),
-        (lambda: os.kill(os.getpid(), signal.SIGSEGV), " (its process was ended by signal 11 (SIGSEGV))"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), " (its process was ended by signal 9 (SIGKILL))"),
         (lambda: None, ""),
     ],
 )
