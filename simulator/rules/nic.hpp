@@ -247,8 +247,13 @@ TRAMONTANE_RULE bool NodeRules<Engine, Switches>::cut_packet(Node& node, std::ui
     }
     packet.tie = packet_tie(engine_.seed, rank, next_number(node, nic, rank));
     if (injections_) [[unlikely]] {
+        const Parameters& p = engine_.parameters;
         const Ticks busy = node.busy_until > now ? node.busy_until - now : 0;
-        count_arrival(engine_.link_use, injections_[nic], busy / engine_.parameters.injection_slot, packet.bytes, now);
+        // The port is idle between messages that keep a gap: what is booked then is what the buffer holds.
+        const std::uint64_t booked =
+            next_message_ ? static_cast<std::uint64_t>(p.buffer - node.nic.credits() - injections_[nic].waiting)
+                          : busy / p.injection_slot;
+        count_arrival(engine_.link_use, injections_[nic], booked, packet.bytes, now);
     }
     if constexpr (checks) engine_.ledger.cut(packet.bytes);
     if (!e.carries_payload()) ++engine_.counts().control_packets;

@@ -176,6 +176,7 @@ public:
 
     [[nodiscard]] std::int64_t rounds() const override { return step_->rounds(); }
     [[nodiscard]] std::int64_t begun() const override { return step_->begun(); }
+    [[nodiscard]] bool receives_in_turn() const override { return step_->receives_in_turn(); }
     [[nodiscard]] std::vector<std::string> phases() const override { return step_->phases(); }
     [[nodiscard]] Round round(Rank rank, std::int64_t round, Repetition at) const override {
         return step_->round(ranks_.below(rank), round, at);

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +149,26 @@ def test_what_fails_or_is_killed_beside_others_runs_by_itself(tmp_path: Path, fa
     assert process.exitcode == 0
     engines = {ranks: Store(tmp_path).read(identity(ranks))["provenance"]["engine"] for ranks in (2, 3, 4, 5)}
     assert engines == {2: "one", 3: "many", 4: "one", 5: "one"}
+
+
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        (lambda: 1 / 0, " (division by zero)"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), " (its process was ended by signal 9 (SIGKILL))"),
+        (lambda: None, ""),
+    ],
+)
+def test_the_log_says_why_points_failed_beside_others(
+    tmp_path: Path, fake: Any, end: Callable[[], object], why: str
+) -> None:
+    class Failing(type(gatherer(fake, tmp_path))):  # type: ignore[misc]
+        def run_together(self, points: list[Point], tell: Any) -> None:
+            end()
+
+    log = io.StringIO()
+    assert run_batch(write_batch(tmp_path, 3, 4), tmp_path, lambda name: Failing(), log) == 0
+    assert log.getvalue().splitlines()[0] == f"2 points failed beside others{why}; each runs by itself"
 
 
 def test_long_points_do_not_run_at_once(tmp_path: Path, fake: Any) -> None:

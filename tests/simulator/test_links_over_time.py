@@ -98,6 +98,16 @@ def test_the_longest_queue_is_what_a_packet_finds() -> None:
     assert alone["ejection"]["peak_queue"] == 0
 
 
+@pytest.mark.parametrize("gap", [10_000, 10**9])
+def test_the_gap_between_messages_is_no_queue(gap: int) -> None:
+    """A rank sends a message to each of 8 others: the first has left when the next comes, and the last finds six."""
+    size = 64
+    net = machine("torus", (3, 3, 1)) | {"overhead": {"send": 0, "receive": 0, "gap": gap * NS}}
+    spread = {"kind": "collective", "operation": "scatter", "algorithm": "linear", "count": size // 8}
+    links = {each["name"]: each for each in counted(point(9, spread, net), BY_CLASS)["links"]}
+    assert links["injection"]["peak_queue"] == 6 * size
+
+
 @pytest.mark.parametrize("faster", [1, 2, 100, 20_000])
 def test_no_queue_is_longer_than_all_that_there_is(faster: int) -> None:
     """Bytes that come slowly leave slots of a fast link idle, which are no queue."""

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from tramontane import _simulator
 from tramontane.study import Point
 from tramontane.study.workloads.program_text import lines
 from tramontane.study.workloads.programs import Program
-from tramontane.substrates.simulator import Simulator, schedule
+from tramontane.substrates.simulator import Simulator, as_simulated, schedule
 
 from .points import without_costs
 
@@ -172,14 +173,26 @@ def test_who_is_done_before_others_has_the_phases_of_its_steps(last: list[Any], 
     assert {step["name"] for step in done["steps"]} == set(names)
 
 
-def test_a_role_of_all_ranks_is_the_program() -> None:
-    steps = [{"halo": {"width": 2, "grid": [40, 30, 4]}}, {"work": {"per_point": "3 ns", "grid": [40, 30, 4]}}]
-    whole = Simulator().run(
-        Point.model_validate({"ranks": 12, "machine": NET, "workload": {"kind": "program", "steps": steps}})
-    )
-    role = Simulator().run(point({"everybody": {"others": True, "steps": steps}}, 12))
+@pytest.mark.parametrize("calls", ["irecv-isend", "isend-recv"])
+@pytest.mark.parametrize("device", ["cpu", "host"])
+def test_a_role_of_all_ranks_is_the_program(calls: str, device: str) -> None:
+    grid = {"grid": [40, 30, 4]}
+    steps = [{"halo": {"width": 2, "calls": calls, **grid}}, {"work": {"per_point": "3 ns", **grid}}]
+    run = Simulator(device=device).run
+    whole = run(Point.model_validate({"ranks": 12, "machine": NET, "workload": {"kind": "program", "steps": steps}}))
+    role = run(point({"everybody": {"others": True, "steps": steps}}, 12))
     for key in ("time_s", "messages", "packets", "hops", "delays"):
         assert role[key] == whole[key], key
+
+
+def test_receives_in_turn_of_a_role_are_refused_with_progress_by_hardware() -> None:
+    halo = {"halo": {"width": 2, "calls": "isend-recv", "grid": [40, 30, 4]}}
+    roles = {"model": {"leaders": 4, "steps": [halo]}, "others": {"others": True, "steps": [work(1)]}}
+    described = point(roles, 16)
+    simulated = as_simulated(described)
+    simulated["machine"]["protocol"]["progress"] = "hardware"
+    with pytest.raises(ValueError, match="found hardware with receives in turn"):
+        _simulator.simulate(simulated)
 
 
 SERVERS = {"leaders": 4, "steps": [receive("model")]}

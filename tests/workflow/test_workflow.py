@@ -117,9 +117,25 @@ def test_set_up_names_a_python_that_is_not_there(tmp_path: Path) -> None:
     assert "no-such-python (Debian: apt-get install python3 python3-venv python3-dev)" in done.stderr
 
 
-def set_up(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+@pytest.mark.parametrize("before", ["1", "hip"])
+@pytest.mark.parametrize(("asked", "on"), [("0", set()), ("1", {"CUDA"}), ("hip", {"HIP"})])
+def test_set_up_switches_off_the_driver_of_other_gpus_which_cmake_remembers(
+    tmp_path: Path, before: str, asked: str, on: set[str]
+) -> None:
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/called\n')
+    python.chmod(0o755)
+    (tmp_path / ".venv" / ".gpu").write_text(before)
+    done = set_up(tmp_path, "simulator", GPU=asked, CUDACXX="nvcc")
+    assert done.returncode == 0, done.stderr
+    told = dict(re.findall(r"define\.TRAMONTANE_(CUDA|HIP)=(ON|OFF)", (tmp_path / "called").read_text()))
+    assert told == {name: "ON" if name in on else "OFF" for name in ("CUDA", "HIP")}
+
+
+def set_up(folder: Path, step: str = "packages", **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["sh", str(ROOT / "workflow" / "scripts" / "setup.sh"), "packages"],
+        ["sh", str(ROOT / "workflow" / "scripts" / "setup.sh"), step],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -289,12 +289,13 @@ class _Run:
             self.store.prepare(identity)
         self.deaths.begin(_TOGETHER)
         try:
-            run_forked_together([known[identity] for identity in gathered], substrate, tell)
+            why = run_forked_together([known[identity] for identity in gathered], substrate, tell)
         except (Stopped, OSError):
             self.deaths.stopped()
             raise
         if left := len(gathered) - len(ended):
-            self._say(f"{plural(left, 'point')} failed beside others; each runs by itself")
+            because = f" ({why})" if why else ""
+            self._say(f"{plural(left, 'point')} failed beside others{because}; each runs by itself")
         return ended
 
     def one_by_one(self, points: Mapping[str, Point], predicted: Mapping[str, int]) -> int:

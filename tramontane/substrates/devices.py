@@ -20,7 +20,7 @@ GATHERING = ("gpu", "host")
 #: Says which, where no option does: for the commands that a campaign starts.
 VARIABLE = "TRAMONTANE_DEVICE"
 
-#: Ranks from which an accelerator is likely to be faster than a core: at 10^4 they are alike (docs/performance.md).
+#: Ranks from which an accelerator is likely to be faster than a core: at 10^3 they are alike (docs/performance.md).
 LEAST_RANKS = 30_000
 
 

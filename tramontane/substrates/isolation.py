@@ -68,8 +68,14 @@ def run_forked(point: "Point", substrate: Substrate) -> dict[str, Any]:
     return _understand(answer, status)
 
 
-def run_forked_together(points: "Sequence[Point]", substrate: Gatherer, tell: Tell) -> None:
-    """Run `points` at once in a fork of this process; those of which nothing was told are to be run by themselves."""
+def run_forked_together(points: "Sequence[Point]", substrate: Gatherer, tell: Tell) -> str:
+    """Run `points` at once in a fork of this process; those of which nothing was told are to be run by themselves.
+
+    Returns
+    -------
+    str
+        What ended all of them; empty where each came to an end of its own.
+    """
 
     def run(stream: BinaryIO) -> None:
         begun, processor = time.monotonic(), processor_time()
@@ -82,14 +88,25 @@ def run_forked_together(points: "Sequence[Point]", substrate: Gatherer, tell: Te
             stream.write(json.dumps([number, result], allow_nan=False).encode() + b"\n")
             stream.flush()
 
-        substrate.run_together(points, write)
+        try:
+            substrate.run_together(points, write)
+        except Exception as error:
+            stream.write(json.dumps(_what_went_wrong(error)).encode() + b"\n")
 
-    def read(stream: BinaryIO) -> None:
+    def read(stream: BinaryIO) -> str:
+        why = ""
         for line in stream:
-            if line.endswith(b"\n"):  # else its writer was killed
-                tell(*json.loads(line))
+            if not line.endswith(b"\n"):  # its writer was killed
+                break
+            told = json.loads(line)
+            if isinstance(told, str):
+                why = told
+            else:
+                tell(*told)
+        return why
 
-    _forked(run, read)
+    why, status = _forked(run, read)
+    return _ended_by_signal(-status) if status < 0 else why
 
 
 def _forked(run: Callable[[BinaryIO], Any], read: Callable[[BinaryIO], T]) -> tuple[T, int]:
@@ -165,19 +182,27 @@ def _answer(point: "Point", substrate: Substrate) -> bytes:
     except InputError as error:
         outcome = {"mistake": {"source": str(error.source), "key": error.key, "found": None, "allowed": error.allowed}}
         outcome["mistake"] |= {"problem": error.problem, "hint": error.hint}
-    except MemoryError:
-        outcome = {"error": OUT_OF_MEMORY}
     except Exception as error:
-        outcome = {"error": " ".join(f"{error}".split()) or type(error).__name__}
+        outcome = {"error": _what_went_wrong(error)}
     return json.dumps(outcome).encode()
+
+
+def _what_went_wrong(error: Exception) -> str:
+    """Return it in one line."""
+    if isinstance(error, MemoryError):
+        return OUT_OF_MEMORY
+    return " ".join(f"{error}".split()) or type(error).__name__
+
+
+def _ended_by_signal(number: int) -> str:
+    return f"its process was ended by signal {number} ({signal.Signals(number).name})"
 
 
 def _understand(answer: bytes, status: int) -> dict[str, Any]:
     """Return the result in a child's answer, or raise what went wrong."""
     if status < 0:
-        number = -status
-        message = f"its process was ended by signal {number} ({signal.Signals(number).name})"
-        if number == signal.SIGKILL:
+        message = _ended_by_signal(-status)
+        if -status == signal.SIGKILL:
             raise PointKilledError(f"{message}; {OUT_OF_MEMORY}?")
         raise PointError(message)
     try:

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Sets up the checkout: `setup.sh packages` makes .venv with the locked packages, `setup.sh simulator` compiles the
-# simulator into it, and with GPU=1 or GPU=hip the driver of GPUs, too (docs/gpu.md). Says one line; everything else goes to .venv/setup.log. Run by make, in the checkout's root.
+# simulator into it, and with GPU=1 or GPU=hip the driver of GPUs, too (docs/gpu.md). Says one line; everything else
+# goes to .venv/setup.log. Run by make, in the checkout's root.
 set -eu
 
 python=${PYTHON:-python3}
@@ -96,14 +97,11 @@ same_place() {
 # CUDA's compiler is the machine's, where it has one, or comes as packages.
 choose_gpu() {
     gpu=''
+    define='--config-settings=cmake.define.TRAMONTANE_' # what CMake was told before, it remembers
     case "${GPU:-}" in
-        '' | 0)
-            # What CMake was told before, it remembers.
-            [ ! -s .venv/.gpu ] \
-                || gpu='--config-settings=cmake.define.TRAMONTANE_CUDA=OFF --config-settings=cmake.define.TRAMONTANE_HIP=OFF'
-            ;;
+        '' | 0) [ ! -s .venv/.gpu ] || gpu="${define}CUDA=OFF ${define}HIP=OFF" ;;
         1)
-            gpu=--config-settings=cmake.define.TRAMONTANE_CUDA=ON
+            gpu="${define}CUDA=ON ${define}HIP=OFF"
             if [ -z "${CUDACXX:-}" ] && ! command -v nvcc >/dev/null 2>&1; then
                 logged .venv/bin/python -m pip install --disable-pip-version-check --require-hashes --no-deps \
                     -r requirements-gpu.lock
@@ -113,7 +111,7 @@ choose_gpu() {
                 export CUDACXX CUDAFLAGS
             fi
             ;;
-        hip) gpu='--config-settings=cmake.define.TRAMONTANE_CUDA=OFF --config-settings=cmake.define.TRAMONTANE_HIP=ON' ;;
+        hip) gpu="${define}CUDA=OFF ${define}HIP=ON" ;;
         *)
             echo "GPU: found '$GPU', allowed: 0, 1 (CUDA), hip" >&2
             exit 2

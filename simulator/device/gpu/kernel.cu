@@ -199,7 +199,11 @@ public:
                          name_ + "), allowed: what an accelerator has");
         }
         void* memory = nullptr;
-        if (!allocate_shared(&memory, bytes).empty()) throw std::bad_alloc();
+        const std::string error = allocate_shared(&memory, bytes);
+        if (!error.empty()) {
+            throw NoRoom("device: found a point for whose memory the driver of " + name_ + " says: " + error +
+                         ", allowed: what an accelerator has");
+        }
         check(gpu::clear(memory, bytes));
         check(wait());
         sizes_[memory] = bytes;
