@@ -69,6 +69,19 @@ def test_a_box_cuts_choices_whole() -> None:
     assert box.coverage == 1
 
 
+def test_a_box_cuts_between_whole_numbers() -> None:
+    own: dict[str, Any] = {"log": [1, 16], "base": 1, "sets": {}, "reason": "a test"}
+    known = {"ratio": Unstated.model_validate(own)}
+    places = (np.arange(100)[:, np.newaxis] + 0.5) / 100
+    numbers = np.array([known["ratio"].value(at) for at in places.ravel().tolist()])
+    for fails in (0.1, 0.3):  # on some machines with 1, and on some with 2
+        box = shares([tried(np.where(places.ravel() < fails, -1.0, 1.0))], places, known)[0].box
+        assert box is not None
+        least = known["ratio"].value(float(box.low[0]))
+        assert least == known["ratio"].value(fails) + 1
+        assert box.inside == (numbers >= least).sum()
+
+
 def test_there_is_no_box_where_a_statement_holds_by_chance() -> None:
     assert find_box(PLACES, RNG.random(400) < 0.3, {}) is None
 

@@ -103,12 +103,12 @@ def differences(places: Floats, parameters: Mapping[str, Parameter]) -> Floats:
     """
     differs = np.empty(places.shape)
     for column, each in enumerate(parameters.values()):
-        values, own = _taken(each, places[:, column]), _taken(each, base_place(parameters)[[column]])
+        values, own = taken(each, places[:, column]), taken(each, base_place(parameters)[[column]])
         differs[:, column] = _ANOTHER * (values != own) if each.choice is not None else np.abs(values - own)
     return differs
 
 
-def _taken(parameter: Parameter, places: Floats) -> Floats:
+def taken(parameter: Parameter, places: Floats) -> Floats:
     """Return where the values lie that a parameter has at these places: those of choices and whole numbers are few."""
     values = [parameter.place(parameter.value(float(at))) for at in places]
     # The end of a range of ratios may be missed by a rounding.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tramontane.claims.boxes import Box, find_box
 from tramontane.claims.draws import Tried
-from tramontane.claims.matching import from_base
+from tramontane.claims.matching import from_base, taken
 from tramontane.study.sampling.sampling import Parameter
 
 Floats = NDArray[np.float64]
@@ -109,7 +109,9 @@ def shares(
     index : callable, optional
         How much each parameter decides; by default `influence`.
     """
-    return [_share(own, places, parameters, len(found), index or influence) for own in found]
+    columns = [taken(each, column) for each, column in zip(parameters.values(), places.T, strict=True)]
+    values = np.column_stack(columns)  # so that no side of a box lies between places that have the same whole number
+    return [_share(own, places, values, parameters, len(found), index or influence) for own in found]
 
 
 def wilson(holds: int, of: int, level: float = LEVEL) -> tuple[float, float]:
@@ -122,7 +124,9 @@ def wilson(holds: int, of: int, level: float = LEVEL) -> tuple[float, float]:
     return float(interval.low), float(interval.high)
 
 
-def _share(own: Tried, places: Floats, parameters: Mapping[str, Parameter], together: int, index: Index) -> Share:
+def _share(
+    own: Tried, places: Floats, values: Floats, parameters: Mapping[str, Parameter], together: int, index: Index
+) -> Share:
     there = np.isfinite(own.margins)
     margins, at = own.margins[there], places[there]
     holds = own.holds[there]
@@ -136,7 +140,7 @@ def _share(own: Tried, places: Floats, parameters: Mapping[str, Parameter], toge
         wilson(int(holds.sum()), int(there.sum()), 1 - (1 - LEVEL) / together),
         influences,
         chance,
-        find_box(at, holds, steps) if holds.any() and not holds.all() else None,
+        find_box(values[there], holds, steps) if holds.any() and not holds.all() else None,
         nearest_turn(own, places, parameters),
     )
 
