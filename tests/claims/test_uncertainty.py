@@ -109,6 +109,17 @@ def test_shares_count_what_could_be_decided() -> None:
     assert own.decides.parameter == "p0"
 
 
+def test_an_infinite_margin_decides() -> None:
+    own = tried(np.repeat([-math.inf, -1.0, 1.0, math.inf], 100), math.inf)
+    found = shares([own], PLACES, parameters())[0]
+    assert (found.holds, found.of) == (200, 400)
+    assert len(matches([own], PLACES, parameters())) == 400
+    assert found.turn is not None
+    assert found.turn < 200
+    assert all(math.isfinite(each.index) for each in found.influences)
+    assert draws.whole([own])[0].there.all()
+
+
 def test_the_nearest_turn_is_nearest_to_our_own_machine() -> None:
     places = np.full((3, 6), 0.5)
     places[:, 0] = 0.6, 0.7, 0.9

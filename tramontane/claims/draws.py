@@ -85,6 +85,11 @@ class Tried:
 
 def drawn(study: Study, root: Path, scale: str, size: int) -> list[Expansion]:
     """Return all experiments of a study, drawn over."""
+    @property
+    def there(self) -> NDArray[np.bool_]:
+        """Which machines could be decided: a margin may be infinite, as where a time is 0."""
+        return np.asarray(~np.isnan(self.margins))
+
     return [expand(each, scale) for each in experiments(study, root, scale, size)]
 
 
@@ -293,8 +298,8 @@ def whole(found: Sequence[Tried]) -> list[Tried]:
 
     Where points of a machine lack, what fails early is known of it, and what holds is not: shares would be too small.
     """
-    asked = [each.margins for each in found if np.isfinite(each.margins).any()]
-    lacks = ~np.isfinite(asked).all(axis=0) if asked else np.array([], dtype=bool)
+    asked = [each.there for each in found if each.there.any()]
+    lacks = ~np.all(asked, axis=0) if asked else np.array([], dtype=bool)
     return [
         replace(
             each,

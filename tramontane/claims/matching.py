@@ -55,7 +55,7 @@ def matches(found: Sequence[Tried], places: Floats, parameters: Mapping[str, Par
     parameters : mapping
         The parameters by name, with what the project's own machine has (`base`).
     """
-    asked = [own for own in found if np.isfinite(own.margins).any()]
+    asked = [own for own in found if own.there.any()]
     if not asked:
         return []
     held = np.array([own.held for own in asked])
@@ -66,7 +66,7 @@ def matches(found: Sequence[Tried], places: Floats, parameters: Mapping[str, Par
 
 def own_match(found: Sequence[Tried]) -> Match | None:
     """Return what holds on the project's own machine; None if not all statements could be decided on it."""
-    asked = [own for own in found if np.isfinite(own.margins).any()]
+    asked = [own for own in found if own.there.any()]
     held = np.array([own.base_held for own in asked])
     return _match(-1, asked, held, 0.0) if asked and np.isfinite(held).all() else None
 

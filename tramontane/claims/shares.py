@@ -127,7 +127,7 @@ def wilson(holds: int, of: int, level: float = LEVEL) -> tuple[float, float]:
 def _share(
     own: Tried, places: Floats, values: Floats, parameters: Mapping[str, Parameter], together: int, index: Index
 ) -> Share:
-    there = np.isfinite(own.margins)
+    there = own.there
     margins, at = own.margins[there], places[there]
     holds = own.holds[there]
     influences, chance = index(at, margins, parameters)
@@ -149,7 +149,7 @@ def influence(
     places: Floats, margins: Floats, parameters: Mapping[str, Parameter]
 ) -> tuple[tuple[Influence, ...], float]:
     """Return how much each parameter decides, the most first, and what chance alone may give the largest of them."""
-    if margins.size < _FEWEST or np.ptp(margins) == 0:
+    if margins.size < _FEWEST or margins.min() == margins.max():
         return (), math.inf
     rng = np.random.default_rng(1)
     values = _values(places, parameters)
@@ -213,9 +213,9 @@ def _pawn(places: Floats, values: Wholes, margins: Floats) -> Floats:
 
 def nearest_turn(own: Tried, places: Floats, parameters: Mapping[str, Parameter]) -> int | None:
     """Return the draw nearest to our own machine whose verdict is the other one; a distance of 1 is a whole range."""
-    if not math.isfinite(own.base):
+    if math.isnan(own.base):
         return None
-    other = np.isfinite(own.margins) & (own.holds != own.base_holds)
+    other = own.there & (own.holds != own.base_holds)
     if not other.any():
         return None
     return int(np.where(other, from_base(places, parameters), np.inf).argmin())

@@ -230,7 +230,7 @@ def _data(own: Share, everywhere: Tried, of: Answer) -> dict[str, Any]:
         "margins": [value if math.isfinite(value) else None for value in everywhere.margins.tolist()],
         "held": [value if math.isfinite(value) else None for value in everywhere.held.tolist()],
         "early": everywhere.early.tolist(),
-        "base_holds": own.tried.base_holds if math.isfinite(own.tried.base) else None,
+        "base_holds": None if math.isnan(own.tried.base) else own.tried.base_holds,
     }
 
 
