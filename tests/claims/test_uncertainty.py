@@ -176,9 +176,9 @@ def test_a_study_runs_what_its_statements_need_with_one_machine_a_draw() -> None
 def test_a_study_runs_whole_machines_one_after_the_other(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
     ran: list[list[ExpandedPoint]] = []
 
-    def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cores: int) -> tuple[int, int]:
+    def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cores: int) -> draws.Ran:
         ran.append(list(entries))
-        return len(ran[-1]), 0 if there else 1
+        return draws.Ran(len(ran[-1]), 0 if there else 1)
 
     monkeypatch.setattr(draws, "run", run)
     told: list[str] = []
