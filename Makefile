@@ -112,12 +112,12 @@ trust: setup
 
 # Which statements hold on which plausible machines (docs/uncertainty.md); STUDY is a file of configs/samples.
 uncertainty: setup
-	@$(BIN)/tramontane uncertainty '$(STUDY)' --scale '$(SCALE)' $(if $(CORES),--cores '$(CORES)') \
-	  $(if $(DRAWS),--size '$(DRAWS)')
-	@$(BIN)/python -m analysis.shares 'results/over-$(STUDY)-$(SCALE)/shares.json' \
-	  'results/over-$(STUDY)-$(SCALE)/figures/shares'
-	@$(BIN)/python -m analysis.report --scale '$(SCALE)' --command 'make uncertainty STUDY=$(STUDY) SCALE=$(SCALE)' \
-	  --out 'results/over-$(STUDY)-$(SCALE)/report.html'
+	@failed=0; $(BIN)/tramontane uncertainty '$(STUDY)' --scale '$(SCALE)' $(if $(CORES),--cores '$(CORES)') \
+	  $(if $(DRAWS),--size '$(DRAWS)') || failed=$$?; [ $$failed = 0 ] || [ $$failed = 3 ] || exit $$failed; \
+	$(BIN)/python -m analysis.shares 'results/over-$(STUDY)-$(SCALE)/shares.json' \
+	  'results/over-$(STUDY)-$(SCALE)/figures/shares' && \
+	$(BIN)/python -m analysis.report --scale '$(SCALE)' --command 'make uncertainty STUDY=$(STUDY) SCALE=$(SCALE)' \
+	  --out 'results/over-$(STUDY)-$(SCALE)/report.html' && exit $$failed
 
 # A campaign again and again under random faults; each round must end with the dataset of a clean run.
 soak: setup

@@ -15,7 +15,7 @@ import xarray as xr
 
 from analysis import facts, revisions
 from analysis.spec import FigureSpec
-from tramontane.results.members import CHOICES
+from tramontane.results.members import CHOICES, ends
 from tramontane.results.revisions import MEMBER, REVISION, label, newest
 from tramontane.study.experiments.figures import Best
 from tramontane.support import formatting
@@ -102,7 +102,8 @@ def _points(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     variable = dataset[spec.y]
     status = dataset["status"] if "status" in dataset else xr.full_like(variable, "ok", dtype=object)
     revision = dataset[REVISION] if REVISION in dataset else xr.full_like(variable, np.nan, dtype=float)
-    every = {"value": variable, "error": _error(dataset, variable), "status": status, "revision": revision}
+    low, high = ends(dataset, spec.y)
+    every = {"value": variable, "low": low, "high": high, "status": status, "revision": revision}
     flat = xr.Dataset(every).to_dataframe().reset_index()
     # A dimension that the figure does not name still tells points apart: it makes lines of its own if it varies.
     named = {spec.x, *spec.reduce, *ENSEMBLE_DIMS}
@@ -126,19 +127,12 @@ def _points(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     value = pd.to_numeric(flat["value"], errors="coerce").astype(float)
     drawable = np.isfinite(value) & (flat["status"] == "ok") & ((value > 0) | (spec.y_scale != "log"))
     rows["value"], rows["revision"] = value.where(drawable), flat["revision"].where(drawable)
-    rows["low"] = (rows["value"] * (1 - flat["error"])).clip(lower=0)
-    rows["high"] = rows["value"] * (1 + flat["error"])
+    for end in ("low", "high"):
+        rows[end] = pd.to_numeric(flat[end], errors="coerce").astype(float).where(drawable)
     # A point that ended well but has nothing to draw has no value, or zero, which no logarithmic axis has.
     rows["status"] = flat["status"].where(drawable | (flat["status"] != "ok"), "missing")
     rows.loc[~drawable & (flat["status"] == "ok") & (value == 0), "status"] = "zero"
     return rows
-
-
-def _error(dataset: xr.Dataset, variable: xr.DataArray) -> xr.DataArray:
-    """Return the half-width of the 95 % interval of each value, relative; 0 but for times of sampled stages."""
-    if variable.name != "time_s" or "stages_left_out" not in dataset:
-        return xr.zeros_like(variable, dtype=float)
-    return dataset["steady_error"].where(dataset["stages_left_out"] > 0, 0.0)
 
 
 def _positions(dataset: xr.Dataset, key: str) -> dict[object, int]:

@@ -37,6 +37,14 @@ def test_a_single_run_stands_for_a_range() -> None:
     assert [own.low[0], own.high[0]] == pytest.approx([1 / 1.17, 1 / 0.9])
 
 
+def test_times_of_sampled_stages_bring_their_intervals() -> None:
+    data = dataset({"a": [1.0] * 7}, members=3, spread=0.1)
+    data["stages_left_out"] = data["time_s"].copy(data=np.broadcast_to([0.0, 0.0, 9.0], data["time_s"].shape))
+    data["steady_error"] = data["time_s"].copy(data=np.broadcast_to([0.5, 0.0, 0.2], data["time_s"].shape))
+    own = band(data, "a", {"series": "a"}, "time_s", JUDGEMENT)
+    assert [own.low[0], own.median[0], own.high[0]] == pytest.approx([0.88, 1.0, 1.1 * 1.2])
+
+
 def test_a_point_with_fewer_members_than_others_keeps_its_own_band() -> None:
     data = dataset({"a": [1.0] * 7}, members=3, spread=0.1)
     data["time_s"][{"ranks": 6, "member": slice(1, None)}] = np.nan

@@ -69,6 +69,19 @@ def test_a_box_cuts_choices_whole() -> None:
     assert box.coverage == 1
 
 
+def test_a_box_cuts_between_whole_numbers() -> None:
+    own: dict[str, Any] = {"log": [1, 16], "base": 1, "sets": {}, "reason": "a test"}
+    known = {"ratio": Unstated.model_validate(own)}
+    places = (np.arange(100)[:, np.newaxis] + 0.5) / 100
+    numbers = np.array([known["ratio"].value(at) for at in places.ravel().tolist()])
+    for fails in (0.1, 0.3):  # on some machines with 1, and on some with 2
+        box = shares([tried(np.where(places.ravel() < fails, -1.0, 1.0))], places, known)[0].box
+        assert box is not None
+        least = known["ratio"].value(float(box.low[0]))
+        assert least == known["ratio"].value(fails) + 1
+        assert box.inside == (numbers >= least).sum()
+
+
 def test_there_is_no_box_where_a_statement_holds_by_chance() -> None:
     assert find_box(PLACES, RNG.random(400) < 0.3, {}) is None
 
@@ -94,6 +107,17 @@ def test_shares_count_what_could_be_decided() -> None:
     assert two.together[0] < two.interval[0]
     assert own.decides is not None
     assert own.decides.parameter == "p0"
+
+
+def test_an_infinite_margin_decides() -> None:
+    own = tried(np.repeat([-math.inf, -1.0, 1.0, math.inf], 100), math.inf)
+    found = shares([own], PLACES, parameters())[0]
+    assert (found.holds, found.of) == (200, 400)
+    assert len(matches([own], PLACES, parameters())) == 400
+    assert found.turn is not None
+    assert found.turn < 200
+    assert all(math.isfinite(each.index) for each in found.influences)
+    assert draws.whole([own])[0].there.all()
 
 
 def test_the_nearest_turn_is_nearest_to_our_own_machine() -> None:
@@ -152,9 +176,9 @@ def test_a_study_runs_what_its_statements_need_with_one_machine_a_draw() -> None
 def test_a_study_runs_whole_machines_one_after_the_other(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
     ran: list[list[ExpandedPoint]] = []
 
-    def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cores: int) -> tuple[int, int]:
+    def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cores: int) -> draws.Ran:
         ran.append(list(entries))
-        return len(ran[-1]), 0 if there else 1
+        return draws.Ran(len(ran[-1]), 0 if there else 1)
 
     monkeypatch.setattr(draws, "run", run)
     told: list[str] = []

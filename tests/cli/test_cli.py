@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -936,6 +937,22 @@ def test_a_study_is_run_once_at_a_time(tramontane: Callable[..., Answer], monkey
     assert answer == (1, "", said)
 
 
+def test_a_study_tells_that_points_failed(
+    tramontane: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tramontane.claims.draws.python", lambda *_: ["false"])
+    answer = tramontane("uncertainty", "two-generations", "--scale", "smoke", "--cores", "1")
+    assert answer.status == 3
+    found = re.search(r"^(\d+) points, 0 were there\n(.*)\n", answer.err, flags=re.MULTILINE)
+    assert found is not None
+    log = "results/over-two-generations-smoke/run.log"
+    assert found[2] == f"{found[1]} points failed; {log} says why, and the same command tries again"
+    assert (tmp_path / log).exists()
+    assert "none of 0" in answer.out
+
+
 def test_estimate_tells_what_a_campaign_leaves_out(
     tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -953,6 +970,7 @@ def test_commands_make_no_folder_that_was_mistyped(tramontane: Callable[..., Ans
     for arguments, option in (
         (("compare", "measured.csv", "--dataset", "no/where/x.nc"), "--dataset"),
         (("calibrate", "-o", "no/where/x.yaml"), "--output"),
+        (("uncertainty", "two-generations", "--nearest", "no/where/x.yaml"), "--nearest"),
     ):
         answer = tramontane(*arguments)
         assert answer.status == 2

@@ -53,6 +53,33 @@ def test_excluded_missing_and_failed_points_are_told_apart(
     assert np.isfinite(dataset["time_s"].values).tolist() == (dataset["status"] == "ok").values.tolist()
 
 
+def test_what_was_drawn_stands_beside_the_draws(project: Path, execute: Callable[..., Any]) -> None:
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    drawn = {
+        "machine.link.latency": {"range": ["100 ns", "1 us"]},
+        "machine.packet": {"choice": ["1 KiB", "4096 B"]},
+        "start_jitter": {"choice": ["1 ns", "1 us"]},
+        "allocation": {"choice": ["first-available", "random"]},
+        "seed": {"range": [1, 99]},
+    }
+    file.write_text(file.read_text() + f"sample: {json.dumps({'method': 'sobol', 'size': 4, 'parameters': drawn})}\n")
+    execute(project)
+    dataset = dataset_of(project)
+    assert dataset["time_s"].dims == ("series", "ranks", "draw")
+    sample = load_experiment(file).sample
+    assert sample is not None
+    draws = sample.draws(4)
+    latency = dataset["drawn_machine_link_latency"]
+    assert latency.dims == ("draw",)
+    assert latency.attrs["units"] == "ps"
+    assert [f"{value} ps" for value in latency.values.tolist()] == [own["machine.link.latency"] for own in draws]
+    assert set(dataset["drawn_machine_packet"].values.tolist()) == {1024, 4096}
+    assert dataset["drawn_machine_packet"].attrs["units"] == "B"
+    assert dataset["drawn_allocation"].values.tolist() == [own["allocation"] for own in draws]
+    assert dataset["drawn_seed"].values.tolist() == [own["seed"] for own in draws]
+    assert "units" not in dataset["drawn_seed"].attrs
+
+
 def test_the_best_radix_stands_where_one_was_searched(project: Path, execute: Callable[..., Any]) -> None:
     file = project / "configs" / "experiments" / "tiny.yaml"
     file.write_text(file.read_text().replace("rec-3: {workload.radix: 3}", "rec-3: {workload.radix: optimal}"))

@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from tramontane.claims.outcome import Lacking, Span
-from tramontane.results.members import middle
+from tramontane.results.members import ends, middle
 from tramontane.study.experiments.claims import Judgement
 from tramontane.support.formatting import count
 
@@ -38,7 +38,8 @@ class Band:
     x : array
         Process counts that have a result, ascending.
     low, median, high : array
-        Smallest, median and largest value of the members at each; of a single run the range it may stand for.
+        Smallest, median and largest value of the members at each, with the intervals of times of sampled stages; of a
+        single run the range it may stand for.
     members : array
         Number of members at each.
     lacking : tuple of float
@@ -166,7 +167,8 @@ def band(dataset: xr.Dataset, name: str, select: Mapping[str, str], variable: st
     over = [MEMBER] if MEMBER in values.dims else []
     # Points that cost much have fewer members than others; those that were left out are NaN.
     members = values.notnull().sum(over)
-    parts = [values.min(over), middle(values, over), values.max(over), members]
+    lowest, highest = ends(own, variable)
+    parts = [lowest.min(over), middle(values, over), highest.max(over), members]
     others = [dim for dim in parts[1].dims if dim != RANKS]
     if [dim for dim in others if dim not in select and parts[1].sizes[dim] > 1]:
         raise Lacking(f"one value of each of {', '.join(str(dim) for dim in others if dim not in select)}")

@@ -55,7 +55,7 @@ def find_box(places: Floats, holds: Bools, steps: dict[int, int]) -> Box | None:
     Parameters
     ----------
     places : array
-        Machines, of shape (machines, parameters), between 0 and 1.
+        Where the values of machines lie, of shape (machines, parameters), between 0 and 1.
     holds : array
         Whether the statement holds on each.
     steps : dict
@@ -93,4 +93,5 @@ def _slices(values: Floats, low: float, high: float, choices: int | None) -> lis
         return [(0, low + step), (1, high - step)] if high - low > 1.5 * step else []
     ordered = np.sort(values)
     cut = max(1, int(SLICE * values.size))
-    return [(0, float(ordered[cut])), (1, float(ordered[-1 - cut]))] if values.size > cut else []
+    inner, outer = ordered[ordered > ordered[cut - 1]], ordered[ordered < ordered[-cut]]  # equal ones go together
+    return [(0, float(inner[0])), (1, float(outer[-1]))] if inner.size else []

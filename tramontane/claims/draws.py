@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -34,6 +35,18 @@ Floats = NDArray[np.float64]
 
 TOGETHER = 4
 """Machines whose points are shared among the cores before those of the next ones begin."""
+
+
+class Ran(NamedTuple):
+    """How many points are needed, how many of them were not there, and how many of those have failed."""
+
+    points: int = 0
+    missing: int = 0
+    failed: int = 0
+
+    def and_then(self, other: "Ran") -> "Ran":
+        """Return both together."""
+        return Ran(*(sum(pair) for pair in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -73,6 +86,11 @@ class Tried:
     ranks: tuple[float, float]
 
     @property
+    def there(self) -> NDArray[np.bool_]:
+        """Which machines could be decided: a margin may be infinite, as where a time is 0."""
+        return np.asarray(~np.isnan(self.margins))
+
+    @property
     def holds(self) -> NDArray[np.bool_]:
         """Whether it holds on each machine: all decided checks do, even with a margin of zero where the turn counts."""
         return np.asarray(self.held == 1)
@@ -105,8 +123,8 @@ def begun(study: Study, root: Path, scale: str, size: int) -> bool:
 
 def simulate(
     name: str, study: Study, root: Path, scale: str, size: int, cores: int, tell: Callable[[str], None]
-) -> tuple[int, int]:
-    """Run the points of drawn machines that lack; return how many are needed, and how many were missing.
+) -> Ran:
+    """Run the points of drawn machines that lack; return what became of them.
 
     Points are ordinary ones: those that any experiment has are there already, and a run that is stopped goes on. It has
     whole machines, because a few are run before the next ones begin.
@@ -123,10 +141,10 @@ def simulate(
         Is given a line when some machines are done: how many, and how long the others take.
     """
     places = study.sample.places(size)
-    number = missing = run_here = 0
+    ran, run_here = Ran(), 0
     seconds = 0.0  # of those that were not there
     for first in range(0, size, TOGETHER):
-        begin, before = time.monotonic(), missing
+        begin, before = time.monotonic(), ran.missing
         some = places[first : first + TOGETHER]
         part = study.model_copy(update={"sample": study.sample.at(some)})
         made = drawn(part, root, scale, len(some))
@@ -134,25 +152,31 @@ def simulate(
         if study.scales[scale].race:
             smallest = study.scales[scale].processes[0]
             early = [entry for _, entry in entries if entry.coords.get(RANKS) == smallest]
-            missing += run(name, early, root, scale, cores)[1]
+            begun_early = run(name, early, root, scale, cores)
+            # All of these are among those below, where what has failed is tried again.
+            ran = ran._replace(missing=ran.missing + begun_early.missing - begun_early.failed)
             needed = [_open(study, root, scale, each) for each in machines(made, root, len(some))]
             entries = [
                 (experiment, entry)
                 for experiment, entry in entries
                 if entry.coords.get(RANKS) == smallest or experiment in needed[int(entry.coords[DRAW])]
             ]
-        more, lacked = run(name, [entry for _, entry in entries], root, scale, cores)
-        number, missing = number + more, missing + lacked
-        if missing > before:
+        ran = ran.and_then(run(name, [entry for _, entry in entries], root, scale, cores))
+        if ran.missing > before:
             run_here, seconds = run_here + len(some), seconds + time.monotonic() - begin
         done = first + len(some)
         left = f"; {roughly((size - done) * seconds / run_here)} left" if run_here and done < size else ""
         tell(f"{name}: {done} of {size} machines{left}")
-    return number, missing
+    return ran
 
 
-def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cores: int) -> tuple[int, int]:
-    """Run the points that lack; return how many there are, and how many were missing."""
+def run_log(root: Path, name: str, scale: str) -> Path:
+    """Return the file in which a study's batches say what became of each point."""
+    return Layout(root, f"over-{name}-{scale}").folder / "run.log"
+
+
+def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cores: int) -> Ran:
+    """Run the points that lack; return what became of them."""
     points = {entry.point.id: entry.point for entry in entries if entry.point is not None}
     store = Store(root)
     missing = [point for identity, point in points.items() if not store.has(identity)]
@@ -165,14 +189,14 @@ def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cor
         write_if_changed(file, dump(describe_batch(batch, layout)))
         waiting.append(file)
     running: list[subprocess.Popen[bytes]] = []
-    with (layout.folder / "run.log").open("ab") as log:
+    with run_log(root, name, scale).open("ab") as log:
         while waiting or running:
             while waiting and len(running) < cores:
                 command = python("tramontane", "run-batch", str(waiting.pop(0)))
                 running.append(subprocess.Popen(command, stdout=log, stderr=log))
             time.sleep(0.1)
             running = [each for each in running if each.poll() is None]
-    return len(points), len(missing)
+    return Ran(len(points), len(missing), sum(not store.has(point.id) for point in missing))
 
 
 class Drawn(Campaign):
@@ -293,8 +317,8 @@ def whole(found: Sequence[Tried]) -> list[Tried]:
 
     Where points of a machine lack, what fails early is known of it, and what holds is not: shares would be too small.
     """
-    asked = [each.margins for each in found if np.isfinite(each.margins).any()]
-    lacks = ~np.isfinite(asked).all(axis=0) if asked else np.array([], dtype=bool)
+    asked = [each.there for each in found if each.there.any()]
+    lacks = ~np.all(asked, axis=0) if asked else np.array([], dtype=bool)
     return [
         replace(
             each,

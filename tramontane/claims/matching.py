@@ -55,7 +55,7 @@ def matches(found: Sequence[Tried], places: Floats, parameters: Mapping[str, Par
     parameters : mapping
         The parameters by name, with what the project's own machine has (`base`).
     """
-    asked = [own for own in found if np.isfinite(own.margins).any()]
+    asked = [own for own in found if own.there.any()]
     if not asked:
         return []
     held = np.array([own.held for own in asked])
@@ -66,7 +66,7 @@ def matches(found: Sequence[Tried], places: Floats, parameters: Mapping[str, Par
 
 def own_match(found: Sequence[Tried]) -> Match | None:
     """Return what holds on the project's own machine; None if not all statements could be decided on it."""
-    asked = [own for own in found if np.isfinite(own.margins).any()]
+    asked = [own for own in found if own.there.any()]
     held = np.array([own.base_held for own in asked])
     return _match(-1, asked, held, 0.0) if asked and np.isfinite(held).all() else None
 
@@ -103,12 +103,12 @@ def differences(places: Floats, parameters: Mapping[str, Parameter]) -> Floats:
     """
     differs = np.empty(places.shape)
     for column, each in enumerate(parameters.values()):
-        values, own = _taken(each, places[:, column]), _taken(each, base_place(parameters)[[column]])
+        values, own = taken(each, places[:, column]), taken(each, base_place(parameters)[[column]])
         differs[:, column] = _ANOTHER * (values != own) if each.choice is not None else np.abs(values - own)
     return differs
 
 
-def _taken(parameter: Parameter, places: Floats) -> Floats:
+def taken(parameter: Parameter, places: Floats) -> Floats:
     """Return where the values lie that a parameter has at these places: those of choices and whole numbers are few."""
     values = [parameter.place(parameter.value(float(at))) for at in places]
     # The end of a range of ratios may be missed by a rounding.

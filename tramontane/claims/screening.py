@@ -40,6 +40,8 @@ def effects(
     """
     from SALib.analyze import morris  # noqa: PLC0415 - slow to import
 
+    finite = np.isfinite(margins)  # there is no effect on an infinite margin
+    places, margins = places[finite], margins[finite]
     rows = _whole(places)
     if len(rows) < _FEWEST or np.ptp(margins[rows]) == 0:
         return (), math.inf

@@ -69,7 +69,9 @@ def row(own: Mapping[str, Any]) -> list[str]:
     of = own["evaluated"]
     counted = f"{100 * own['holds'] / of:.0f} % of {of}" if of else "none of 0"
     interval = own["interval"]  # none where machines were drawn from no prior
-    margin = "not evaluated" if own["base_margin"] is None else f"{own['base_margin']:+.2g}"
+    margin = f"{own['base_margin']:+.2g}" if own["base_margin"] is not None else "no finite one"
+    if own["base_holds"] is None:
+        margin = "not evaluated"
     first = own["influences"][0] if own["decides"] else None
     decides = "none beyond chance"
     if first:

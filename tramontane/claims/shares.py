@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tramontane.claims.boxes import Box, find_box
 from tramontane.claims.draws import Tried
-from tramontane.claims.matching import from_base
+from tramontane.claims.matching import from_base, taken
 from tramontane.study.sampling.sampling import Parameter
 
 Floats = NDArray[np.float64]
@@ -109,7 +109,9 @@ def shares(
     index : callable, optional
         How much each parameter decides; by default `influence`.
     """
-    return [_share(own, places, parameters, len(found), index or influence) for own in found]
+    columns = [taken(each, column) for each, column in zip(parameters.values(), places.T, strict=True)]
+    values = np.column_stack(columns)  # so that no side of a box lies between places that have the same whole number
+    return [_share(own, places, values, parameters, len(found), index or influence) for own in found]
 
 
 def wilson(holds: int, of: int, level: float = LEVEL) -> tuple[float, float]:
@@ -122,8 +124,10 @@ def wilson(holds: int, of: int, level: float = LEVEL) -> tuple[float, float]:
     return float(interval.low), float(interval.high)
 
 
-def _share(own: Tried, places: Floats, parameters: Mapping[str, Parameter], together: int, index: Index) -> Share:
-    there = np.isfinite(own.margins)
+def _share(
+    own: Tried, places: Floats, values: Floats, parameters: Mapping[str, Parameter], together: int, index: Index
+) -> Share:
+    there = own.there
     margins, at = own.margins[there], places[there]
     holds = own.holds[there]
     influences, chance = index(at, margins, parameters)
@@ -136,7 +140,7 @@ def _share(own: Tried, places: Floats, parameters: Mapping[str, Parameter], toge
         wilson(int(holds.sum()), int(there.sum()), 1 - (1 - LEVEL) / together),
         influences,
         chance,
-        find_box(at, holds, steps) if holds.any() and not holds.all() else None,
+        find_box(values[there], holds, steps) if holds.any() and not holds.all() else None,
         nearest_turn(own, places, parameters),
     )
 
@@ -145,7 +149,7 @@ def influence(
     places: Floats, margins: Floats, parameters: Mapping[str, Parameter]
 ) -> tuple[tuple[Influence, ...], float]:
     """Return how much each parameter decides, the most first, and what chance alone may give the largest of them."""
-    if margins.size < _FEWEST or np.ptp(margins) == 0:
+    if margins.size < _FEWEST or margins.min() == margins.max():
         return (), math.inf
     rng = np.random.default_rng(1)
     values = _values(places, parameters)
@@ -209,9 +213,9 @@ def _pawn(places: Floats, values: Wholes, margins: Floats) -> Floats:
 
 def nearest_turn(own: Tried, places: Floats, parameters: Mapping[str, Parameter]) -> int | None:
     """Return the draw nearest to our own machine whose verdict is the other one; a distance of 1 is a whole range."""
-    if not math.isfinite(own.base):
+    if math.isnan(own.base):
         return None
-    other = np.isfinite(own.margins) & (own.holds != own.base_holds)
+    other = own.there & (own.holds != own.base_holds)
     if not other.any():
         return None
     return int(np.where(other, from_base(places, parameters), np.inf).argmin())

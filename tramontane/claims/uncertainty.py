@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tramontane.claims import draws
 from tramontane.claims.boxes import Box
-from tramontane.claims.draws import Tried, joined, tried
+from tramontane.claims.draws import Ran, Tried, joined, tried
 from tramontane.claims.matching import Match, base_place, centres, differences, matches, own_match
 from tramontane.claims.screening import LEAST, MEAN_EFFECT, effects, without_influence
 from tramontane.claims.shares import LEVEL, PAWN, Share, influence, shares
@@ -102,8 +102,8 @@ def simulate(
     cores: int,
     waves: int = 1,
     tell: Callable[[str], None] = lambda line: None,
-) -> tuple[int, int]:
-    """Run the points of a study that lack; return how many it has, and how many of them lacked.
+) -> Ran:
+    """Run the points of a study that lack; return what became of them.
 
     Parameters
     ----------
@@ -118,15 +118,14 @@ def simulate(
     wanted = size_of(study, name, scale, size)
     study = study.at_scale(scale)
     base = [entry for each in draws.own(study, root, scale) for entry in each.points]
-    number, missing = draws.run(name, base, root, scale, cores)
+    ran = draws.run(name, base, root, scale, cores)
     tell(f"{name}: our own machine")
     for wave in range(1, waves + 1):
         if wave > 1:
             study = _near(answer(name, root, scale, size, wave - 1), name, wave)
             wanted = study.scales[scale].size
-        more, lacked = draws.simulate(name, study, root, scale, wanted, cores, tell)
-        number, missing = number + more, missing + lacked
-    return number, missing
+        ran = ran.and_then(draws.simulate(name, study, root, scale, wanted, cores, tell))
+    return ran
 
 
 def answer(name: str, root: Path, scale: str, size: int | None = None, waves: int = 1) -> Answer:
@@ -230,7 +229,7 @@ def _data(own: Share, everywhere: Tried, of: Answer) -> dict[str, Any]:
         "margins": [value if math.isfinite(value) else None for value in everywhere.margins.tolist()],
         "held": [value if math.isfinite(value) else None for value in everywhere.held.tolist()],
         "early": everywhere.early.tolist(),
-        "base_holds": own.tried.base_holds if math.isfinite(own.tried.base) else None,
+        "base_holds": None if math.isnan(own.tried.base) else own.tried.base_holds,
     }
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.exit import FAILURE, fail
-from tramontane.cli.options import Cores, Scale
+from tramontane.cli.options import Cores, Scale, to_write
 
 
 def uncertainty(
@@ -27,10 +27,12 @@ def uncertainty(
     ] = False,
 ) -> None:
     """Run the drawn machines of a study, and print the shares; the same command goes on where it was stopped."""
+    from tramontane.campaign.driver import POINTS_FAILED
     from tramontane.campaign.lock import only_one
-    from tramontane.claims import curves, published_studies, share_tables
+    from tramontane.claims import curves, draws, published_studies, share_tables
     from tramontane.claims import nearest as machines
     from tramontane.claims import uncertainty as study
+    from tramontane.errors import display_path
     from tramontane.study import find_project
     from tramontane.study.experiments.samples import check_study
     from tramontane.study.experiments.studies import SAMPLES, load_study
@@ -39,6 +41,8 @@ def uncertainty(
     from tramontane.support.layout import Layout
 
     root = find_project()
+    if nearest is not None:
+        to_write("--nearest", nearest)
     study.size_of(load_study(name, root, "SAMPLE"), name, scale, size)  # before there is a folder of that name
     check_study(root / SAMPLES / f"{name}.yaml", root)  # a mistake shows at once, and not when others have run
 
@@ -49,8 +53,11 @@ def uncertainty(
         if lock is None:
             other = f"another run of {name} at scale {scale} is going on in this checkout"
             fail(f"{other}; wait for it, or stop it first", FAILURE)
-        number, missing = study.simulate(name, root, scale, size, cores or host.cores(), waves, tell)
-    print(f"{plural(number, 'point')}, {number - missing} were there", file=sys.stderr)
+        ran = study.simulate(name, root, scale, size, cores or host.cores(), waves, tell)
+    tell(f"{plural(ran.points, 'point')}, {ran.points - ran.missing} were there")
+    if ran.failed:
+        log = display_path(draws.run_log(root, name, scale))
+        tell(f"{plural(ran.failed, 'point')} failed; {log} says why, and the same command tries again")
     found = study.answer(name, root, scale, size, waves)
     print(share_tables.text(study.as_data(found)))
     curves.write(name, found, root)  # first: who sees the shares may draw them
@@ -62,3 +69,5 @@ def uncertainty(
         )
     if publish:
         print(published_studies.publish(name, found, root), file=sys.stderr)
+    if ran.failed:
+        sys.exit(POINTS_FAILED)

@@ -15,6 +15,7 @@ from tramontane.results.revisions import CURRENT, REVISION, counts_as, tally
 from tramontane.results.store import Store
 from tramontane.results.timeline import CAUSES
 from tramontane.study import Expansion, Experiment
+from tramontane.study.experiments.experiments import DRAW
 from tramontane.study.values.quantities import (
     JOBS,
     LINKS,
@@ -27,6 +28,7 @@ from tramontane.study.values.quantities import (
     WAITING_TIME,
     Quantity,
 )
+from tramontane.study.values.units import dimension_of, in_base_units
 
 _DELAY_PACKETS = Quantity("delay_packets", "1", "Packets by their queueing delay")
 _DELAY_TOTALS = {
@@ -82,14 +84,15 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
         the busiest first; ``waiting_s`` over ``cause`` and ``rank_bin``; ``best_radix``;
         ``repeats_simulated``, ``repeats_left_out`` and ``steady_error``; ``delay_sum``,
         ``delay_max`` and, over ``delay_bin``, ``delay_packets``; and over ``source_bin`` and ``destination_bin``
-        ``congestion_packets``, ``_sum``, ``_max`` and ``_mean``. The same manifest and records give the same dataset.
+        ``congestion_packets``, ``_sum``, ``_max`` and ``_mean``. Over ``draw``, where there are draws, the coordinates
+        ``drawn_...``: what was drawn of each parameter. The same manifest and records give the same dataset.
     """
     dims = {dim["name"]: dim["values"] for dim in data["dims"]}
     # Before they are read: what changes meanwhile makes this dataset an old one.
     records = store.digest(identities(data))
     rows = [_row(point, store, data.get(REVISION)) for point in data["points"]]
     places = [_place(point["coords"], dims) for point in data["points"]]
-    dataset = _dataset(dims, rows, places)
+    dataset = _dataset(dims, rows, places).assign_coords(_drawn(data.get("drawn", {})))
     substrates = sorted({row.substrate for row in rows if row.substrate})
     attributes = _global_attributes(data, [row.provenance for row in rows if row.provenance])
     revisions = list(tally(dataset))
@@ -317,6 +320,18 @@ def _coordinate(name: str, values: list[Any]) -> tuple[str, Any, dict[str, str]]
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return name, np.asarray(values), attributes
     return name, np.asarray([str(value) for value in values], dtype=str), attributes
+
+
+def _drawn(drawn: Mapping[str, list[Any]]) -> dict[str, tuple[str, Any, dict[str, str]]]:
+    """Return coordinates of the draws: the values of each parameter, quantities in base units."""
+    found = {}
+    for name, values in drawn.items():
+        _, array, attributes = _coordinate(name, [in_base_units(value) for value in values])
+        unit = dimension_of(values[0])
+        if unit is not None and array.dtype.kind in "if":
+            attributes["units"] = unit.base
+        found[f"drawn_{name.replace('.', '_')}"] = (DRAW, array, attributes)
+    return found
 
 
 def _attributes(quantity: Quantity) -> dict[str, str]:

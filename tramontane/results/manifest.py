@@ -14,7 +14,9 @@ from typing import Any
 from tramontane.errors import InputError
 from tramontane.results.proof import digest
 from tramontane.study import Expansion, Experiment
+from tramontane.study.experiments.experiments import DRAW
 from tramontane.study.reading.reading import read_json
+from tramontane.study.sampling.sampling import Sample
 
 Manifest = dict[str, Any]
 
@@ -74,8 +76,15 @@ def manifest(
         "grids": distinct(grid for point in canonical for grid in _grids(point["workload"])),
         "machines": {name: common(variants) for name, variants in machines.items()},
         "dims": [{"name": name, "values": list(values)} for name, values in expansion.dims.items()],
+        **({"drawn": _drawn(experiment.sample, len(expansion.dims[DRAW]))} if experiment.sample is not None else {}),
         "points": points,
     }
+
+
+def _drawn(sample: Sample, size: int) -> dict[str, list[Any]]:
+    """Return the values of each parameter that is drawn, draw by draw."""
+    draws = sample.draws(size)
+    return {name: [each[name] for each in draws] for name in sample.drawn}
 
 
 def _grids(workload: object) -> Iterator[list[int]]:

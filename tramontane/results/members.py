@@ -1,4 +1,4 @@
-"""What stands for the members of an ensemble: their median."""
+"""What stands for the members of an ensemble: their median; and how well each of them is known."""
 
 from collections.abc import Hashable, Sequence
 
@@ -22,3 +22,15 @@ def middle(values: xr.DataArray, over: Sequence[Hashable]) -> xr.DataArray:
     if over and values.name in CHOICES:
         return values.quantile(0.5, over, method="lower").drop_vars("quantile")
     return values.median(over)
+
+
+def ends(dataset: xr.Dataset, name: str) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return the ends of the interval of each value of a variable: itself, but for times of sampled stages.
+
+    Of these it is that in which the time of all stages lies with a confidence of 95 %.
+    """
+    values = dataset[name]
+    if name != "time_s" or "stages_left_out" not in dataset:
+        return values, values
+    error = dataset["steady_error"].where(dataset["stages_left_out"] > 0, 0.0)
+    return (values * (1 - error)).clip(min=0), values * (1 + error)

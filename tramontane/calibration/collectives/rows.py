@@ -40,7 +40,8 @@ def read_rows(file: Path, machine: str, root: Path) -> list[Row]:
     Raises
     ------
     InputError
-        If a row is wrong, stands there twice, is of a job that the machine can't hold, or the file has none of it.
+        If a row is wrong, stands there twice, is of a job that the machine can't hold, or the file has none of it, or
+        one case alone.
     """
     name = ALIASES.get(machine, machine)
     measured = read_timed(file, root)
@@ -59,6 +60,9 @@ def read_rows(file: Path, machine: str, root: Path) -> list[Row]:
     if not groups:
         allowed = "a row with a known algorithm of the library's own"
         raise InputError(file, "", None, allowed, problem=f"found no row of {name} to fit")
+    if len({case for case, _ in groups}) == 1:  # nothing can be left out, to tell what a fit is worth
+        problem = f"found one shape, algorithm and size of {name} to fit"
+        raise InputError(file, "", None, "two or more shapes, algorithms or sizes", problem=problem)
     return [Row(case, date, statistics.median(own) * 1e-6) for (case, date), own in sorted(groups.items())]
 
 

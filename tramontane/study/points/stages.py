@@ -96,7 +96,9 @@ def estimate(drawn: Windows, stages: Sequence[int], ends: Sequence[float], jump:
     A phase's windows stand for all its stages in proportion. How much a window's pace scatters is taken from the
     differences between neighbours, for the pace changes slowly with the distance of partners, and is a mean of those
     that were drawn; the part of the stages that was simulated does not scatter (Cochran 1977, sections 5.6 and 8.11).
-    What jumps may do is the same at all of them, and independent of that.
+    Neighbouring differences share a window, so that they have fewer degrees of freedom than there are (von Neumann et
+    al. 1941); those of phases that scatter differently are joined as by Welch (1947). What jumps may do is the same at
+    all of them, and independent of that.
 
     Parameters
     ----------
@@ -112,7 +114,7 @@ def estimate(drawn: Windows, stages: Sequence[int], ends: Sequence[float], jump:
     from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
 
     lasts = np.concatenate([[0.0], np.asarray(ends, dtype=float)])
-    phases, variance, jumps, degrees, at = [], 0.0, 0.0, 0, 0
+    phases, variances, degrees, jumps, at = [], [], [], 0.0, 0
     for own, count in zip(drawn, stages, strict=True):
         lengths = np.array([length for _, length in own])
         took = np.diff(lasts[at : at + len(own) + 1])
@@ -122,10 +124,14 @@ def estimate(drawn: Windows, stages: Sequence[int], ends: Sequence[float], jump:
         if len(own) > 1:
             pace = took / lengths
             of_pace = float((np.diff(pace) ** 2).sum()) / (2 * (len(own) - 1))
-            variance += count**2 * (1 - simulated / count) * of_pace / len(own)
+            variances.append(count**2 * (1 - simulated / count) * of_pace / len(own))
+            degrees.append(2 * (len(own) - 1) ** 2 / (3 * len(own) - 4))
             jumps += jump * len(own) * float(took.sum()) / simulated * count / simulated
-            degrees += len(own) - 1
-    scatter = float(stdtrit(degrees, 0.975)) * math.sqrt(variance) if degrees else 0.0
+    variance = sum(variances)
+    scatter = 0.0
+    if variance > 0:
+        joined = 1 / sum((own / variance) ** 2 / of_own for own, of_own in zip(variances, degrees, strict=True))
+        scatter = float(stdtrit(joined, 0.975)) * math.sqrt(variance)
     return Estimate(phases, math.hypot(scatter, jumps))
 
 

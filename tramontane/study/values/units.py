@@ -168,18 +168,22 @@ def format_quantity(value: int, dimension: Dimension) -> str:
     return f"{value // dimension.units[best]} {best}"
 
 
+def dimension_of(value: object) -> Dimension | None:
+    """Return the dimension of a text that is a quantity; None of anything else."""
+    match = _NUMBER.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST else None
+    known = (TIME, SIZE, BANDWIDTH, FRACTION, FREQUENCY)
+    return next((each for each in known if match is not None and match[2] in each.units), None)
+
+
 def in_base_units(value: object) -> object:
     """Return a text that is a quantity, of whatever dimension, as a number of base units; anything else as it is.
 
     What is none, such as -1 ns, is refused by whoever reads the key it stands at.
     """
-    match = _NUMBER.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST else None
-    if match is None:
-        return value
-    for dimension in (TIME, SIZE, BANDWIDTH, FRACTION, FREQUENCY):
-        if match[2] in dimension.units:
-            with suppress(PydanticCustomError):
-                return parse_quantity(value, dimension, least=0)
+    dimension = dimension_of(value)
+    if dimension is not None:
+        with suppress(PydanticCustomError):
+            return parse_quantity(value, dimension, least=0)
     return value
 
 
