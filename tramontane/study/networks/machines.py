@@ -31,7 +31,6 @@ from tramontane.study.values.units import (
     Time,
     format_quantity,
 )
-from tramontane.support.formatting import plural
 
 _CHECKED = "checked"
 MAX_BUFFER = 2**31 - 1  # the simulator counts a buffer's free bytes in 32 bits
@@ -657,5 +656,5 @@ class Machine(Settings):
             return self.name
         said = f"{self.topology} {self.facts.size}"
         if self.table is not None:  # a graph, whose switches may have different numbers of nodes
-            return f"{said}, {plural(self.facts.nodes, 'node')}"
-        return f"{said}, {plural(filled(self.nodes_per_switch), 'node')} a switch"
+            return f"{said}, {self.facts.nodes} node{'s' * (self.facts.nodes != 1)}"
+        return f"{said}, {self.nodes_per_switch} node{'s' * (self.nodes_per_switch != 1)} a switch"
