@@ -752,6 +752,26 @@ def test_claims_are_a_table(claimed: Path, tramontane: Callable[..., Answer]) ->
     )
 
 
+def test_pages_of_the_documentation_are_listed_and_shown(
+    tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = ROOT / "docs" / "machines.md"
+    text = page.read_text(encoding="utf-8")
+    assert tramontane("docs").out == (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    for name in ("machines", "machines.md", "docs/machines.md"):
+        answer = tramontane("docs", name)
+        assert (answer.status, answer.out) == (0, text)
+        assert Path(answer.err.strip()).absolute() == page
+    answer = tramontane("docs", "machine")
+    assert answer.status == 2
+    assert answer.err.startswith("tramontane docs: found 'machine'; did you mean 'machines'? allowed: README, ")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown = tramontane("docs", "machines").out
+    assert text.splitlines()[0].lstrip("# ") in shown
+    assert "](" in text
+    assert "](" not in shown, "laid out for a terminal"
+
+
 def test_a_new_experiment_is_written_once(here: Path, tramontane: Callable[..., Answer]) -> None:
     answer = tramontane("new-experiment", "mine")
     assert (answer.status, answer.out) == (0, "configs/experiments/mine.yaml\n")

@@ -10,10 +10,12 @@ from tramontane.cli.options import to_write
 
 
 def goal(
-    point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],
+    point_file: Annotated[
+        Path, typer.Argument(help="A point; see `tramontane docs configuration`.", metavar="POINT.yaml")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="GOAL, or OTF2 (.otf2).", metavar="FILE")],
 ) -> None:
-    """Write what the ranks of a point do as GOAL or OTF2, for other tools; see docs/your-application.md."""
+    """Write what the ranks of a point do as GOAL or OTF2, for other tools; see `tramontane docs your-application`."""
     from tramontane.errors import InputError, display_path
     from tramontane.study import load_point
     from tramontane.study.traces import otf2_traces, traces
