@@ -353,6 +353,7 @@ def _global_attributes(data: Manifest, provenances: list[dict[str, Any]]) -> dic
         "experiment": data["name"],
         "scale": data["scale"],
         "paper_figure": str(paper.get("figure", "")),
+        "paper_doi": str(paper.get("doi", "")),
         "references": ", ".join(data.get("references", [])),
         "source": f"Tramontane {__version__}",
         **({CURRENT: data[REVISION]} if REVISION in data else {}),
