@@ -19,6 +19,7 @@ def goal(
     from tramontane.errors import InputError, display_path
     from tramontane.study import load_point
     from tramontane.study.traces import otf2_traces, traces
+    from tramontane.study.workloads.programs import Program
     from tramontane.substrates.simulator import schedule
     from tramontane.support import otf2
     from tramontane.support.formatting import plural
@@ -32,6 +33,9 @@ def goal(
         else:
             traces.write_goal(schedule_, point.ranks, output)
     except ValueError as error:
-        raise InputError.of_line(point_file, error) or error from None
+        refused = InputError.of_line(point_file, error)
+        if refused and refused.key == "workload.algorithm" and isinstance(point.workload, Program):
+            refused.key = f"{next(point.workload.windowed_steps())}.algorithm"  # a schedule has rounds and no steps
+        raise refused or error from None
     print(display_path(output))
     print(plural(point.ranks, "rank"), file=sys.stderr)
