@@ -286,7 +286,7 @@ def test_the_oldest_cmake_reads_the_presets() -> None:
 def test_pages_that_the_package_names_exist() -> None:
     """A wheel brings the pages, and `tramontane docs` shows them: helps name that command, not a file of a checkout."""
     pages = {page.stem for page in (ROOT / "docs").glob("*.md")}
-    named = {}
+    named: dict[tuple[str, str], Path] = {}
     for path in files("*.py", below=ROOT / "tramontane"):
         text = path.read_text(encoding="utf-8")
         named |= dict.fromkeys(re.findall(r"tramontane docs ([a-z-]+)|\bdocs/([\w-]+)\.md", text), path)

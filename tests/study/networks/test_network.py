@@ -430,7 +430,7 @@ def test_a_crossbar_that_nobody_states_is_unlimited(topology: str, geometry: lis
 )
 def test_two_switches_have_no_third_one_to_go_by(topology: str, geometry: list[int], found: str) -> None:
     """SST/macro draws it anew until it is another one, which it never is."""
-    given = {"topology": topology, "geometry": geometry, "model": "pisces-16"}
+    given: dict[str, object] = {"topology": topology, "geometry": geometry, "model": "pisces-16"}
     given |= {"global_links": 16} if topology == "dragonfly1d" else {}
     for routing in ("valiant", "ugal"):
         with pytest.raises(ValidationError, match=f"found {found} with routing '{routing}' and model pisces-16"):
