@@ -173,6 +173,7 @@ def render(contents: Contents) -> str:
             heading for heading in PROVENANCE.values() if any(heading in s.provenance for s in sections)
         ],
         references={key: contents.known[key] for key in cited if key in contents.known},
+        papers={text.rpartition("doi:")[2]: text.split(":")[0] for text in contents.known.values() if "doi:" in text},
         plotly=interactive.library() if plots else "",
         versions=versions(),
         number=formatting.number,

@@ -206,6 +206,8 @@ def _over_time(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) ->
         handles += axes.plot([], [], "--", linewidth=0.6, color=SOFT, label=f"busiest {hottest['class']} link")
     axes.set(xlabel=f"Time ({symbol})", ylabel="Load", xlim=(0, result["time_s"] / unit or 1))
     axes.set_ylim(bottom=0)
+    most = min(1, axes.get_ylim()[1])
+    axes.set_yticks([tick for tick in axes.get_yticks() if 0 <= tick <= most])  # a legend's room above is no load
     return [Drawn(axes, handles)]
 
 

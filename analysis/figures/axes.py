@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.lines import Line2D
+    from matplotlib.path import Path
     from matplotlib.transforms import Bbox
     from matplotlib.typing import LegendLocType
 
@@ -214,14 +215,17 @@ def place_legend(axes: "Axes", handles: "Sequence[Artist]") -> float:
     float
         Height that is lacking in the figure, for a legend below the axes [pixels].
     """
-    occupied = _occupied(axes)
+    occupied, filled = _occupied(axes), _filled(axes)
     if axes.legend(handles=handles).get_window_extent().width > axes.bbox.width:
         for handle in handles:
             handle.set_label(in_lines(str(handle.get_label())))
     for place in _PLACES:
         box = axes.legend(handles=handles, loc=place).get_window_extent()
         inside = axes.bbox.contains(box.x0, box.y0) and axes.bbox.contains(box.x1, box.y1)
-        if inside and not (len(occupied) and box.padded(4).count_contains(occupied)):
+        if not inside or (len(occupied) and box.padded(4).count_contains(occupied)):
+            continue
+        middle = ((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)
+        if not any(area.contains_point(middle) for area in filled):  # no edge is near: it is within, or it is not
             return 0.0
     box = _in_rows(axes, handles, axes.bbox.width, loc="upper center")
     part = (box.height + 2 * (axes.bbox.y1 - box.y1)) / axes.bbox.height
@@ -265,6 +269,15 @@ def _occupied(axes: "Axes") -> "np.ndarray[Any, np.dtype[np.float64]]":
         pieces += [axes.transData.transform(path.vertices) for path in collection.get_paths()]
     dense = [_densify(piece[np.isfinite(piece).all(axis=1)]) for piece in pieces if len(piece)]
     return np.concatenate(dense) if dense else np.empty((0, 2))
+
+
+def _filled(axes: "Axes") -> "list[Path]":
+    """Outlines in pixels of bands and bars."""
+    from matplotlib.collections import PolyCollection  # noqa: PLC0415 - slow to import
+
+    bars = [patch.get_transform().transform_path(patch.get_path()) for patch in axes.patches if patch.get_fill()]
+    bands = [each for each in axes.collections if isinstance(each, PolyCollection)]
+    return bars + [axes.transData.transform_path(path) for band in bands for path in band.get_paths()]
 
 
 def _densify(points: "np.ndarray[Any, np.dtype[np.float64]]") -> "np.ndarray[Any, np.dtype[np.float64]]":

@@ -97,7 +97,7 @@ def numbers(dataset: xr.Dataset, _spec: FigureSpec) -> Table:
         [
             formatting.size(int(size)),
             *(formatting.seconds(value) for value in (best, median, fitted)),
-            f"{100 * residual:+.0f} %",
+            formatting.difference(residual),
         ]
         for size, best, median, fitted, residual in zip(*_columns(dataset), strict=True)
     ]
@@ -105,7 +105,13 @@ def numbers(dataset: xr.Dataset, _spec: FigureSpec) -> Table:
         size, best, residual = own
         name = f"{formatting.size(int(size))}, stage of an allreduce of {number} ranks"
         rows.append(
-            [name, formatting.seconds(best), "", formatting.seconds(best * (1 + residual)), f"{100 * residual:+.0f} %"]
+            [
+                name,
+                formatting.seconds(best),
+                "",
+                formatting.seconds(best * (1 + residual)),
+                formatting.difference(residual),
+            ]
         )
     return Table(["Message", "shortest", "median", "fit", "residual"], rows)
 

@@ -57,6 +57,7 @@ class Section:
     question: str
     description: str
     paper_figure: str
+    paper_doi: str
     references: list[str]
     counts: facts.Counts
     revisions: dict[int, int]
@@ -130,6 +131,7 @@ def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path
         question=str(attrs.get("question", "")),
         description=str(attrs.get("description", "")),
         paper_figure=str(attrs.get("paper_figure", "")),
+        paper_doi=str(attrs.get("paper_doi", "")),
         references=[key.strip() for key in str(attrs.get("references", "")).split(",") if key.strip()],
         counts=facts.counts(dataset),
         revisions=tally(dataset),

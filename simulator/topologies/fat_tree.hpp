@@ -40,7 +40,7 @@ public:
     SwitchId switches() const override { return switches_; }
     NodeId nodes() const override { return power_[levels_]; }
     NodeId nodes_per_switch() const override { return down_; }
-    std::uint32_t groups() const override { return down_; }
+    std::uint32_t groups() const override { return levels_ > 1 ? down_ : 1; }  // below a single switch are nodes
     TRAMONTANE_RULE Port ports() const override { return ports_; }
     TRAMONTANE_RULE Port wired_ports() const override {
         return ports_;

@@ -26,6 +26,11 @@ def test_up_and_down_links_of_a_tree_share_a_line() -> None:
     assert up[0, 1, 1] == pytest.approx((up[0, 0, 1] + down[0, 0, 1]) / 2)
 
 
+def test_a_single_switch_has_no_groups() -> None:
+    figure = draw(Machine.model_validate({"topology": "fattree", "geometry": [1, 4]}), "drawn", tabled=False)
+    assert [text.get_text() for axes in figure.axes for text in axes.texts] == ["1 switch"]
+
+
 def test_links_that_are_alike_both_ways_are_drawn_whole() -> None:
     source, target = np.array([0, 1, 2]), np.array([1, 0, 0])
     assert one_way(source, target, np.array([1, 1, 1])).tolist() == [False, False, True]

@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -213,6 +214,47 @@ def test_references_are_resolved_by_their_key(factory: Factory, tmp_path: Path) 
     assert "reference-Unknown2000" not in page.ids
     assert "Unknown2000" in page.text
     assert "smaller than" not in page.text
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not installed")
+def test_a_plot_that_the_browser_has_opened_is_drawn(factory: Factory, tmp_path: Path) -> None:
+    """Restoring a page, a browser opens it before scripts run: they hear of no change."""
+    write(factory(), tmp_path / "a.nc")
+    page = tmp_path / "report.html"
+    report.write([tmp_path / "a.nc"], page, "paper", "make reproduce", root=tmp_path)
+    text = page.read_text(encoding="utf-8")
+    assert '<details class="plot"' in text
+    unheard = '<script>document.addEventListener("toggle", (e) => e.stopImmediatePropagation(), true);</script>'
+    text = text.replace('<details class="plot"', '<details open class="plot"').replace("</head>", f"{unheard}</head>")
+    page.write_text(text, encoding="utf-8")
+    options = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'user'}")
+    shown = subprocess.run(
+        ["chromium", *options, "--virtual-time-budget=10000", "--dump-dom", page.as_uri()],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    ).stdout
+    assert shown.count('class="plot-container') == 1
+
+
+@pytest.mark.parametrize(
+    ("doi", "words"),
+    [("10.5194/x", "of Zheng, Y. (2018)."), ("10.1/unknown", "of doi:10.1/unknown."), ("", "of the paper.")],
+)
+def test_a_figure_is_compared_with_that_of_its_own_paper(
+    factory: Factory, tmp_path: Path, doi: str, words: str
+) -> None:
+    references = tmp_path / "configs" / "references.yaml"
+    references.parent.mkdir()
+    references.write_text(
+        "Z: {authors: 'Zheng, Y.', year: 2018, title: Simulation, doi: 10.5194/x}\n"
+        "W: {authors: 'Wang, Y.', year: 2020, title: Another, doi: 10.32604/y}\n"
+    )
+    file = tmp_path / "a.nc"
+    write(factory(attrs={"paper_figure": "6", "paper_doi": doi}), file)
+    report.write([file], tmp_path / "report.html", "paper", "make reproduce", root=tmp_path)
+    assert f"Compare Fig. 6 {words}" in Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
 
 
 def test_the_same_results_give_the_same_page(campaign: Campaign) -> None:

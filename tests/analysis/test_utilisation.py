@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from typer.testing import CliRunner
 
 import analysis.utilisation as utilisation
+from analysis.figures.axes import place_legend
 from analysis.picture import Layout
 from tramontane.cli import app
 from tramontane.results.timeline import CAUSES
@@ -68,6 +70,8 @@ def test_figure_shows_causes_and_classes(run: tuple[Path, dict[str, Any]], tmp_p
     assert waiting.get_legend() is not None
     most = max(utilisation.load_over_time(each, result).max() for each in (*result["links"], *result["single_links"]))
     assert most <= time.get_ylim()[1] < 2 * most, "a small load can be seen, too"
+    assert len(time.get_yticks()) >= 2
+    assert time.get_yticks()[-1] <= min(1, 1.05 * most), "no load is above 1"
     assert (time.get_xlabel(), waiting.get_ylabel()) == ("Time (µs)", "Mean time (µs)")
     assert time.get_xlim()[1] == pytest.approx(result["time_s"] * 1e6)
     longest = max(
@@ -78,6 +82,18 @@ def test_figure_shows_causes_and_classes(run: tuple[Path, dict[str, Any]], tmp_p
     told.write_text(json.dumps(result))
     assert utilisation.main([str(file), str(told), str(tmp_path / "out" / "map")]) == 0
     assert {each.suffix for each in (tmp_path / "out").iterdir()} == {".svg", ".png", ".pdf"}
+
+
+def test_a_legend_stands_on_no_area() -> None:
+    figure = pyplot.figure(figsize=(4, 3))
+    axes = figure.add_subplot()
+    area = axes.stairs([9.0, 9.0], [0, 50, 100], fill=True, label="network")
+    axes.set(xlim=(0, 100), ylim=(0, 10))
+    place_legend(axes, [area])
+    legend = axes.get_legend()
+    assert legend is not None
+    assert axes.transData.inverted().transform(legend.get_window_extent())[0, 1] > 9
+    pyplot.close(figure)
 
 
 @pytest.mark.parametrize(

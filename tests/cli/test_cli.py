@@ -752,6 +752,49 @@ def test_claims_are_a_table(claimed: Path, tramontane: Callable[..., Answer]) ->
     )
 
 
+@pytest.mark.parametrize(
+    ("steps", "key"),
+    [
+        ("steps: [{work: {time: 1 us}}, {transposition: WINDOWED}]", "steps[1]"),
+        ("steps: [{loop: {times: 2, steps: [{work: {time: 1 us}}, {transposition: WINDOWED}]}}]", "steps[0].steps[1]"),
+        (
+            "roles: {a: {every: 2, group: 0, steps: [{work: {time: 1 us}}]}, "
+            "b: {others: true, steps: [{transposition: WINDOWED}]}}",
+            "roles.b.steps[0]",
+        ),
+    ],
+)
+def test_goal_names_the_step_that_it_can_not_say(
+    here: Path, tramontane: Callable[..., Answer], steps: str, key: str
+) -> None:
+    windowed = "{grid: [64, 64, 4], algorithm: sliding-window, radix: 2}"
+    text = f"ranks: 64\nmachine: {{topology: torus, geometry: [4, 4, 4]}}\nworkload: {{kind: program, {steps}}}\n"
+    answer = tramontane("goal", write(here, text.replace("WINDOWED", windowed)), "-o", "x.goal")
+    assert answer.status == 2
+    assert answer.err.startswith(f"point.yaml: workload.{key}.algorithm: found sends that wait until another one")
+    assert not (here / "x.goal").exists()
+
+
+def test_pages_of_the_documentation_are_listed_and_shown(
+    tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = ROOT / "docs" / "machines.md"
+    text = page.read_text(encoding="utf-8")
+    assert tramontane("docs").out == (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    for name in ("machines", "machines.md", "docs/machines.md"):
+        answer = tramontane("docs", name)
+        assert (answer.status, answer.out) == (0, text)
+        assert Path(answer.err.strip()).absolute() == page
+    answer = tramontane("docs", "machine")
+    assert answer.status == 2
+    assert answer.err.startswith("tramontane docs: found 'machine'; did you mean 'machines'? allowed: README, ")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown = tramontane("docs", "machines").out
+    assert text.splitlines()[0].lstrip("# ") in shown
+    assert "](" in text
+    assert "](" not in shown, "laid out for a terminal"
+
+
 def test_a_new_experiment_is_written_once(here: Path, tramontane: Callable[..., Answer]) -> None:
     answer = tramontane("new-experiment", "mine")
     assert (answer.status, answer.out) == (0, "configs/experiments/mine.yaml\n")

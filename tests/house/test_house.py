@@ -283,6 +283,20 @@ def test_the_oldest_cmake_reads_the_presets() -> None:
     assert brought_by[json.loads((ROOT / "CMakePresets.json").read_text())["version"]] <= int(release)
 
 
+def test_pages_that_the_package_names_exist() -> None:
+    """A wheel brings the pages, and `tramontane docs` shows them: helps name that command, not a file of a checkout."""
+    pages = {page.stem for page in (ROOT / "docs").glob("*.md")}
+    named: dict[tuple[str, str], Path] = {}
+    for path in files("*.py", below=ROOT / "tramontane"):
+        text = path.read_text(encoding="utf-8")
+        named |= dict.fromkeys(re.findall(r"tramontane docs ([a-z-]+)|\bdocs/([\w-]+)\.md", text), path)
+        if path.parent.name == "cli" and path.name != "docs.py":
+            assert "docs/" not in text, path
+    unknown = {page: path for found, path in named.items() if (page := "".join(found)) not in pages}
+    assert len(named) > 20
+    assert not unknown
+
+
 def test_commands_in_the_documentation_exist() -> None:
     from tramontane.cli import app
 

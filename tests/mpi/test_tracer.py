@@ -899,6 +899,21 @@ def test_what_can_not_be_traced_is_one_line_and_leaves_nothing(
     assert (tmp_path / "other" / "of-another-tool.trace").exists()
 
 
+def test_an_older_trace_is_named_that_a_killed_run_has_left(any_mpi: Program, tmp_path: Path) -> None:
+    """Nobody can clean up who is killed by SIGKILL."""
+    (tmp_path / "trace").mkdir()
+    (tmp_path / "trace" / "rank-0000000.trace").write_text("older")
+    called = f"trace(['sh', '-c', 'kill -KILL $PPID'], Path('trace'), {any_mpi.library.name!r}, strip=False)"
+    words = f"from pathlib import Path; from tramontane.substrates.mpi.tracing import trace; {called}"
+    subprocess.run([sys.executable, "-c", words], cwd=tmp_path, check=False)
+    [aside] = [each for each in tmp_path.iterdir() if each.name != "trace"]
+    assert f"found no rank-*.trace (an older trace lies in {aside}); " in refusal(tmp_path / "trace")
+    told = CliRunner().invoke(
+        app, ["trace", "--output", str(tmp_path / "trace"), "--", *any_mpi.library.mpirun, "1", "true"]
+    )
+    assert told.stderr.splitlines()[0] == f"{aside} has an older trace, which a run that was killed has left there"
+
+
 def test_without_a_rank_no_folder_stays(any_mpi: Program, tmp_path: Path) -> None:
     assert tracing.trace(["true"], tmp_path / "a" / "b", any_mpi.library.name, strip=False) == (0, False)
     assert not (tmp_path / "a").exists()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -95,6 +96,17 @@ def test_campaigns_run_in_a_study_folder(tramontane: Tramontane, tmp_path: Path)
     page = report.read_text(encoding="utf-8")
     assert "tramontane reproduce --scale smoke" in page
     assert "Routings of a halo exchange" in page
+
+
+def test_the_pages_come_with_the_wheel(tramontane: Tramontane, tmp_path: Path) -> None:
+    tramontane("init", "study")
+    first = (tmp_path / "study" / "configs" / "experiments" / "my-question.yaml").read_text(encoding="utf-8")
+    named = re.findall(r"tramontane docs ([a-z-]+)", first)
+    assert named
+    for page in named:
+        shown = tramontane("docs", page, folder="study")
+        assert shown.stdout == (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+        assert Path(shown.stderr.strip()).is_file(), "where it lies"
 
 
 def test_a_study_folder_takes_the_place_of_nothing(tramontane: Tramontane, tmp_path: Path) -> None:

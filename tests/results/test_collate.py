@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from tramontane.results.collate import collate, collate_manifest
+from tramontane.results.collate import collate, collate_manifest, single
 from tramontane.results.datasets import DIGEST, digest, write
 from tramontane.results.manifest import dump, is_whole, manifest
 from tramontane.results.store import Store
@@ -189,6 +189,23 @@ def test_a_file_holds_what_was_written(project: Path, execute: Callable[..., Any
         )
         assert read[name].dims == dataset[name].dims
     assert read.attrs == dataset.attrs | {DIGEST: digest(dataset)}
+
+
+def test_the_busiest_link_is_told_only_where_single_links_are() -> None:
+    link = {
+        "name": "local",
+        "packets": 3,
+        "bytes": 300,
+        "load": 0.25,
+        "used_load": 0.5,
+        "busy_s": 1e-6,
+        "peak_queue": 9,
+    }
+    result = {"id": "0" * 16, "time_s": 1e-6, "links": [link]}
+    known = [name for name in single(result).data_vars if str(name).startswith("link_")]
+    assert known == ["link_packets", "link_bytes", "link_load", "link_used_load", "link_busy_s", "link_peak_queue"]
+    told = single(result | {"links": [link | {"max_load": 0.75}]})
+    assert told["link_max_load"].values.tolist() == [0.75]
 
 
 def test_single_links_and_causes_of_waiting_stand_where_they_were_counted(

@@ -60,6 +60,16 @@ def test_round_robin_goes_over_the_groups(net: dict[str, Any], groups: int, size
     assert (by_rule["time_s"], by_rule["hops"]) == (listed["time_s"], listed["hops"])
 
 
+def test_a_single_switch_is_one_group_however_many_interfaces_its_nodes_have() -> None:
+    """Groups of less than a node would put all ranks on the first one."""
+    net = machine("fattree", (1, 4)) | {"node": {"nics": 2, "memory_bandwidth": 10**12}}
+    times = {
+        _simulator.simulate(point(2, allreduce(2, 10_000), net) | {"allocation": allocation})["time_s"]
+        for allocation in ("first-available", "round-robin-groups", {"nodes": [0, 1]})
+    }
+    assert len(times) == 1
+
+
 def test_random_is_drawn_from_the_seed() -> None:
     found = [hops(8, "random", seed=seed) for seed in range(8)]
     assert found == [hops(8, "random", seed=seed) for seed in range(8)]

@@ -70,6 +70,22 @@ def test_durations_in_words(seconds: float, text: str) -> None:
     assert about_seconds(seconds) == text
 
 
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.214, "+21 %"),
+        (-0.006, "-1 %"),
+        (-0.004, "0 %"),
+        (0.0, "0 %"),
+        (-0.0, "0 %"),
+        (0.0049, "0 %"),
+        (12, "+1200 %"),
+    ],
+)
+def test_what_rounds_to_nothing_has_no_sign(share: float, text: str) -> None:
+    assert formatting.difference(share) == text
+
+
 def test_other_words() -> None:
     assert about_bytes(11.44e9) == "11.4 GB"
     assert about_bytes(2.5e8) == "250 MB"

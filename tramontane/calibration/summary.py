@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from tramontane.calibration.fit import Parameters, Stages, deviation, residuals
 from tramontane.calibration.measurement import Messages
 from tramontane.calibration.side_by_side import Row
+from tramontane.support.formatting import difference
 from tramontane.support.tables import table
 
 
@@ -26,7 +27,7 @@ def summary(measured: Messages, parameters: Parameters, allreduces: Sequence[Sta
     yield f"residuals            {100 * deviation(parameters, measured.sizes, measured.one_way):.0f} % (rms, relative)"
     for each in allreduces:
         [off] = residuals(parameters, [each.size], [each.time])
-        yield f"allreduce            {each.ranks} ranks: {each.time * 1e9:.3g} ns a stage, the fit {100 * off:+.0f} %"
+        yield f"allreduce            {each.ranks} ranks: {each.time * 1e9:.3g} ns a stage, the fit {difference(off)}"
 
 
 def _one_way(parameters: Parameters) -> str:

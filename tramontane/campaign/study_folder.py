@@ -59,7 +59,7 @@ _README = f"""\
     tramontane reproduce --scale smoke --experiments {FIRST}
 
 runs the first experiment, `{EXPERIMENTS}/{FIRST}.yaml`, and ends with the path of a report in `results/`. Change that
-file, or start another one with `tramontane new-experiment NAME`.
+file, or start another one with `tramontane new-experiment NAME`; `tramontane docs` lists what there is to read.
 
 | | |
 | --- | --- |

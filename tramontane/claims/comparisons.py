@@ -16,7 +16,7 @@ from tramontane.claims.bands import Band, Floats, common, part
 from tramontane.claims.margins import LOG_RATIO, RADIX, SHARE, SLOPE, Margin, at_most_places, least, log_ratio, within
 from tramontane.claims.outcome import Lacking, Outcome, Span
 from tramontane.study.experiments.claims import Range
-from tramontane.support.formatting import count, percent, plural, rounded, rounded_seconds
+from tramontane.support.formatting import count, difference, percent, plural, rounded, rounded_seconds
 
 Bools = NDArray[np.bool_]
 
@@ -266,7 +266,7 @@ def printed(
 def _beside(own: Band, wanted: Mapping[float, float]) -> str:
     """Return times beside the printed ones, in words."""
     return ", ".join(
-        f"{rounded(time)} s at {count(x)} (printed {rounded(wanted[x])}, {100 * (time / wanted[x] - 1):+.0f} %)"
+        f"{rounded(time)} s at {count(x)} (printed {rounded(wanted[x])}, {difference(time / wanted[x] - 1)})"
         for x, time in zip(own.x.tolist(), own.median.tolist(), strict=True)
     )
 

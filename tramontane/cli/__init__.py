@@ -21,6 +21,7 @@ from tramontane.cli.collate import collate
 from tramontane.cli.compare import compare
 from tramontane.cli.critical_path import critical_path
 from tramontane.cli.describe import describe
+from tramontane.cli.docs import docs
 from tramontane.cli.estimate import estimate
 from tramontane.cli.exit import FAILURE, MISTAKE, fail
 from tramontane.cli.extrapolate import extrapolate
@@ -89,6 +90,7 @@ app.add_typer(pattern, name="pattern")
 app.add_typer(graph, name="graph")
 app.command()(goal)
 app.command()(extrapolate)
+app.command()(docs)
 # For the workflow, and for the project itself.
 app.command(hidden=True)(plan)
 app.command(hidden=True)(publish)

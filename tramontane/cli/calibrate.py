@@ -29,7 +29,9 @@ def calibrate(
     measured: Annotated[
         Path | None,
         typer.Option(
-            "--measured", help="Fit to times of collectives instead (docs/calibration.md).", metavar="FILE.csv"
+            "--measured",
+            help="Fit to times of collectives instead (`tramontane docs calibration`).",
+            metavar="FILE.csv",
         ),
     ] = None,
     machine: Annotated[

@@ -13,7 +13,9 @@ from tramontane.errors import InputError
 
 
 def compare(
-    file: Annotated[Path, typer.Argument(help="Measured points; see docs/validation.md.", metavar="FILE.csv")],
+    file: Annotated[
+        Path, typer.Argument(help="Measured points; see `tramontane docs validation`.", metavar="FILE.csv")
+    ],
     predictions: Annotated[
         Path | None,
         typer.Option("--predictions", help="Judge the predictions in a folder's files *.csv.", metavar="DIR"),

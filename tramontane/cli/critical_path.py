@@ -13,7 +13,9 @@ MOST = 8
 
 
 def critical_path(
-    point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],
+    point_file: Annotated[
+        Path, typer.Argument(help="A point; see `tramontane docs configuration`.", metavar="POINT.yaml")
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where all parts go, as JSON.", metavar="FILE.json")
     ] = None,

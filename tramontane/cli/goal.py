@@ -10,13 +10,16 @@ from tramontane.cli.options import to_write
 
 
 def goal(
-    point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],
+    point_file: Annotated[
+        Path, typer.Argument(help="A point; see `tramontane docs configuration`.", metavar="POINT.yaml")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="GOAL, or OTF2 (.otf2).", metavar="FILE")],
 ) -> None:
-    """Write what the ranks of a point do as GOAL or OTF2, for other tools; see docs/your-application.md."""
+    """Write what the ranks of a point do as GOAL or OTF2, for other tools; see `tramontane docs your-application`."""
     from tramontane.errors import InputError, display_path
     from tramontane.study import load_point
     from tramontane.study.traces import otf2_traces, traces
+    from tramontane.study.workloads.programs import Program
     from tramontane.substrates.simulator import schedule
     from tramontane.support import otf2
     from tramontane.support.formatting import plural
@@ -30,6 +33,9 @@ def goal(
         else:
             traces.write_goal(schedule_, point.ranks, output)
     except ValueError as error:
-        raise InputError.of_line(point_file, error) or error from None
+        refused = InputError.of_line(point_file, error)
+        if refused and refused.key == "workload.algorithm" and isinstance(point.workload, Program):
+            refused.key = f"{next(point.workload.windowed_steps())}.algorithm"  # a schedule has rounds and no steps
+        raise refused or error from None
     print(display_path(output))
     print(plural(point.ranks, "rank"), file=sys.stderr)

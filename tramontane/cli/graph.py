@@ -9,7 +9,7 @@ import typer
 from tramontane.cli.options import to_write
 
 graph = typer.Typer(
-    help="Make a graph, a table of links between switches; see docs/machines.md.",
+    help="Make a graph, a table of links between switches; see `tramontane docs machines`.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -28,7 +28,7 @@ def measured(
     ] = None,
     date: Annotated[str, typer.Option("--date", help="When it was measured.", metavar="DATE")] = "",
 ) -> None:
-    """Make a table for `calibrate --measured` of what OSU's or Intel's MPI benchmarks printed (docs/calibration.md)."""
+    """Make a table for `calibrate --measured` of what benchmarks of MPI printed; see `tramontane docs calibration`."""
     from tramontane.study import find_root, list_machines
     from tramontane.study.systems.timed_collectives import KEYS, MEDIAN, MOST_NODES, fits
     from tramontane.support.files import write_atomically

@@ -10,7 +10,7 @@ import typer
 from tramontane.cli.options import to_write
 
 pattern = typer.Typer(
-    help="Make a pattern, a table of messages, out of something else; see docs/patterns.md.",
+    help="Make a pattern, a table of messages, out of something else; see `tramontane docs patterns`.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -13,7 +13,9 @@ from tramontane.cli.options import Device, Threads, bytes_of, device_of, to_writ
 
 
 def run(
-    point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],
+    point_file: Annotated[
+        Path, typer.Argument(help="A point; see `tramontane docs configuration`.", metavar="POINT.yaml")
+    ],
     substrate: Annotated[
         str | None, typer.Option("--substrate", help="What runs it, instead of what the file says.", metavar="NAME")
     ] = None,

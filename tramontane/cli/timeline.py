@@ -13,7 +13,9 @@ from tramontane.cli.options import MOST_RANKS, Threads, to_write
 
 
 def timeline(
-    point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],
+    point_file: Annotated[
+        Path, typer.Argument(help="A point; see `tramontane docs configuration`.", metavar="POINT.yaml")
+    ],
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="Trace events (.json), for Perfetto, or OTF2 (.otf2).", metavar="FILE"),

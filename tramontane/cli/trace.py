@@ -20,12 +20,14 @@ def trace(
     ] = None,
     strip: Annotated[bool, typer.Option("--strip", help="Leave out the names of program and host.")] = False,
 ) -> None:
-    """Run an MPI program and write down what each rank does; see docs/your-application.md."""
+    """Run an MPI program and write down what each rank does; see `tramontane docs your-application`."""
     from tramontane.errors import InputError, display_path
     from tramontane.study.traces import mpi_traces
     from tramontane.substrates.mpi import tracing
     from tramontane.support.formatting import plural, rounded, size_unit
 
+    if (aside := mpi_traces.laid_aside(output)) is not None:
+        print(f"{display_path(aside)} has an older trace, which a run that was killed has left there", file=sys.stderr)
     status, written = tracing.trace(command, output, environment, strip=strip)
     if not written:
         if status == 0:

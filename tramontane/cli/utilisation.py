@@ -13,7 +13,9 @@ BINS = 64
 
 
 def utilisation(
-    point_file: Annotated[Path, typer.Argument(help="A point; see docs/configuration.md.", metavar="POINT.yaml")],
+    point_file: Annotated[
+        Path, typer.Argument(help="A point; see `tramontane docs configuration`.", metavar="POINT.yaml")
+    ],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The files to write, without their ending; by default the point's name."),

@@ -201,7 +201,10 @@ def _row_of(identity: str, result: Mapping[str, Any], congestion: dict[str, Any]
 
 
 def _parts(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[tuple[int, ...]]) -> xr.Dataset:
-    """Return what is known of programs' steps and of jobs; those that a point has not are NaN."""
+    """Return what is known of steps, jobs and classes of links; those that a point has not are NaN.
+
+    What no record has is left out, such as the load of the busiest link where single links are not told.
+    """
     dataset = xr.Dataset()
     for part, known in _PARTS.items():
         names = list(dict.fromkeys(name for row in rows for name in row.parts.get(part, {})))
@@ -213,7 +216,11 @@ def _parts(dims: Mapping[str, list[Any]], rows: list[_Row], places: list[tuple[i
                 for key, value in numbers.items():
                     values[key][(*place, names.index(name))] = value
         dataset = dataset.assign_coords({part: _coordinate(part, names)}).assign(
-            {quantity.name: ((*dims, part), values[key], _attributes(quantity)) for key, quantity in known.items()}
+            {
+                quantity.name: ((*dims, part), values[key], _attributes(quantity))
+                for key, quantity in known.items()
+                if not np.isnan(values[key]).all()
+            }
         )
     return dataset
 
@@ -353,6 +360,7 @@ def _global_attributes(data: Manifest, provenances: list[dict[str, Any]]) -> dic
         "experiment": data["name"],
         "scale": data["scale"],
         "paper_figure": str(paper.get("figure", "")),
+        "paper_doi": str(paper.get("doi", "")),
         "references": ", ".join(data.get("references", [])),
         "source": f"Tramontane {__version__}",
         **({CURRENT: data[REVISION]} if REVISION in data else {}),

@@ -36,7 +36,7 @@ def asked() -> bool:
     if builder not in BUILDERS:
         raise InputError("environment variable", BUILD, builder, ", ".join(BUILDERS))
     if builder == SPACK and shutil.which(_command()[0]) is None:
-        problem = f"no command {_command()[0]}; docs/spack.md says how to get Spack"
+        problem = f"no command {_command()[0]}; `tramontane docs spack` says how to get it"
         raise InputError("environment variable", BUILD, builder, CMAKE, problem=problem)
     return builder == SPACK
 

@@ -185,6 +185,12 @@ def percent(share: float) -> str:
     return f"{rounded(100 * share)} %"
 
 
+def difference(share: float) -> str:
+    """Write how far something is off, e.g. 0.21 as "+21 %"; what rounds to nothing has no sign."""
+    text = f"{100 * share:+.0f}"
+    return f"{text.lstrip('+-') if float(text) == 0 else text} %"
+
+
 def about_seconds(value: float) -> str:
     """Write how long something takes, roughly, e.g. "40 s", "12 min", "3.5 h", "2.1 days"."""
     if value < 1:

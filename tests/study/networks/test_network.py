@@ -420,6 +420,27 @@ def test_a_crossbar_that_nobody_states_is_unlimited(topology: str, geometry: lis
     assert stated.crossbar.bandwidth == stated.crossbar_server == 7 * 10**9
 
 
+@pytest.mark.parametrize(
+    ("topology", "geometry", "found"),
+    [
+        ("torus", [1, 2, 1], "2 switches"),
+        ("dragonfly1d", [2, 9], "2 switches of a group"),
+        ("dragonfly1d", [4, 2], "2 groups"),
+    ],
+)
+def test_two_switches_have_no_third_one_to_go_by(topology: str, geometry: list[int], found: str) -> None:
+    """SST/macro draws it anew until it is another one, which it never is."""
+    given: dict[str, object] = {"topology": topology, "geometry": geometry, "model": "pisces-16"}
+    given |= {"global_links": 16} if topology == "dragonfly1d" else {}
+    for routing in ("valiant", "ugal"):
+        with pytest.raises(ValidationError, match=f"found {found} with routing '{routing}' and model pisces-16"):
+            Machine.model_validate(given | {"routing": routing})
+    Machine.model_validate(given)
+    Machine.model_validate(given | {"routing": "valiant", "model": "default"})
+    three = [size + (size == 2) for size in geometry]
+    Machine.model_validate(given | {"geometry": three, "routing": "valiant"})
+
+
 def test_the_model_of_sstmacro_always_has_a_crossbar() -> None:
     given = {"topology": "torus", "geometry": [2, 2, 2], "model": "pisces-16"}
     assert Machine.model_validate(given).crossbar.bandwidth == 8 * 10**10

@@ -164,6 +164,10 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, changes: dict[str, Any], line
             "sample.only[0]: found 'pakcet'; did you mean 'packet'?",
         ),
         (
+            "{plausible: zheng2018, only: [packet, link_latency, packet], method: lhs, size: 4}",
+            "sample.only[2]: found 'packet' twice; allowed: each parameter once",
+        ),
+        (
             "{only: [packet], method: lhs, size: 4, parameters: {seed: {range: [1, 9]}}}",
             "sample.only: found ['packet'] without plausible",
         ),

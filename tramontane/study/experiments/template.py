@@ -46,8 +46,9 @@ def new_experiment(root: Path, name: str) -> Path:
 
 TEMPLATE = """\
 # yaml-language-server: $schema=../../workflow/schemas/experiment.schema.json
-# An experiment: which points to compare, and the figure they make. docs/new-experiment.md changes it step by step;
-# docs/configuration.md explains every key.
+# An experiment: which points to compare, and the figure they make.
+#   tramontane docs new-experiment                         change it step by step
+#   tramontane docs configuration                          what every key means
 #   tramontane validate configs/experiments/NAME.yaml      check it
 #   tramontane reproduce --scale smoke --experiments NAME  run it
 

@@ -594,6 +594,8 @@ class Machine(Settings):
             raise problem(f"found pisces-16 for {found}, which SST/macro 16 has not", allowed, key="model")
         if self.routing not in routings:
             raise problem(f"found '{self.routing}' with model pisces-16", ", ".join(routings), key="routing")
+        if self.routing in ("valiant", "ugal"):
+            self._check_detours()
         if self.parallel_links:
             found = ", ".join(self.parallel_links)
             raise problem(f"found {found} with model pisces-16", "none", key="parallel_links")
@@ -614,6 +616,15 @@ class Machine(Settings):
                 found = f"found {format_quantity(bandwidth, BANDWIDTH)} with model pisces-16"
                 allowed = f"{format_quantity(least, BANDWIDTH)} to {format_quantity(most, BANDWIDTH)}"
                 raise problem(found, allowed, key=f"{key}.bandwidth")
+
+    def _check_detours(self) -> None:
+        """Refuse networks in which a packet between two switches finds no third one to go by."""
+        switches, groups = self.facts.switches, self.facts.groups
+        dragonfly = (("switches of a group", switches // groups), ("groups", groups))
+        for name, size in (("switches", switches),) if self.topology == "torus" else dragonfly:
+            if size == 2:
+                found = f"found 2 {name} with routing '{self.routing}' and model pisces-16"
+                raise problem(found, "3 or more, or routing minimal", key="geometry")
 
     @field_serializer("geometry", when_used="json")
     def _spell_geometry(self, geometry: network.Frozen) -> list[int] | dict[str, Any]:

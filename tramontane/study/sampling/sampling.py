@@ -185,9 +185,11 @@ class Sample(Settings):
             If `only` names one that it has not.
         """
         for number, name in enumerate(self.only):
+            where = f"{key}.only[{number}]"
             if name not in known:
-                where = f"{key}.only[{number}]"
                 raise InputError(source, where, name, ", ".join(known), hint=closest(name, known))
+            if name in self.only[:number]:
+                raise InputError(source, where, name, "each parameter once", problem=f"found {show(name)} twice")
         self._known = dict(known)
 
     def sizes(self) -> str:

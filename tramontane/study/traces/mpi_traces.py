@@ -5,6 +5,7 @@ memory; here are their headers, and what becomes of collectives.
 """
 
 import functools
+import glob
 import os
 import re
 import struct
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tramontane.errors import InputError
+from tramontane.errors import InputError, display_path
 from tramontane.extension import simulator
 from tramontane.study.collectives.collective_calls import Algorithms, Exchange, from_sizes, schedules
 
@@ -81,6 +82,15 @@ def is_trace(path: Path) -> bool:
 def is_named_as_part(path: Path) -> bool:
     """Return whether this is a file with the name of what one rank writes."""
     return path.is_file() and _NAME.fullmatch(path.name) is not None
+
+
+def laid_aside(folder: Path) -> Path | None:
+    """Return the folder with an older trace that `tramontane trace` has laid aside, and was killed since."""
+    where = folder.resolve()
+    for beside in sorted(where.parent.glob(f".{glob.escape(where.name)}.*")):
+        if beside.is_dir() and any(map(is_named_as_part, beside.iterdir())):
+            return beside
+    return None
 
 
 def is_part(path: Path) -> bool:
@@ -192,7 +202,8 @@ def _files(path: Path) -> list[tuple[Path, Header]]:
                 problem = f"found a second file of rank {int(match[1])}, beside {first_one.name}"
                 raise InputError(file, "", None, "one file a rank", problem=problem)
     if not found:
-        raise InputError(path, "", None, "a folder that tramontane trace has written", problem="found no rank-*.trace")
+        problem = f"found no rank-*.trace{_older(path)}"
+        raise InputError(path, "", None, "a folder that tramontane trace has written", problem=problem)
     for file in found.values():
         if not file.is_file():  # to open a pipe would take for ever
             kind = "a folder" if file.is_dir() else "what is no file" if file.exists() else "a link that leads nowhere"
@@ -209,9 +220,14 @@ def _files(path: Path) -> list[tuple[Path, Header]]:
             raise InputError(found[number], "", None, f"files of the run of {other}", problem="found another run's")
     lacking = next((number for number in range(first.ranks) if number not in found), None)
     if lacking is not None:
-        problem = f"found no file of rank {lacking}"
+        problem = f"found no file of rank {lacking}{_older(path)}"
         raise InputError(path, "", None, f"files of ranks 0 to {first.ranks - 1}", problem=problem)
     return [(found[number], headers[number]) for number in range(first.ranks)]
+
+
+def _older(path: Path) -> str:
+    aside = laid_aside(path)
+    return "" if aside is None else f" (an older trace lies in {display_path(aside)})"
 
 
 def header(file: Path) -> Header:

@@ -487,11 +487,17 @@ def _turns(steps: Iterable[Basic | Loop]) -> int:
 
 def _each(steps: Iterable[Basic | Loop]) -> Iterator[Basic]:
     """Yield all steps, those of a loop once."""
-    for step in steps:
+    return (step for _, step in _keyed(steps, ""))
+
+
+def _keyed(steps: Iterable[Basic | Loop], key: str) -> Iterator[tuple[str, Basic]]:
+    """Yield the same, each with its own key below that of the steps."""
+    for place, step in enumerate(steps):
+        own = f"{key}[{place}]"
         if isinstance(step, Loop):
-            yield from step.steps
+            yield from _keyed(step.steps, f"{own}.steps")
         else:
-            yield step
+            yield own, step
 
 
 def _step_keys(steps: Iterable[Basic | Loop]) -> list[dict[str, Any]]:
@@ -913,6 +919,12 @@ class Program(Communication):
                 yield exchange
             if isinstance(exchange, PutStep) and exchange.one_sided:
                 yield exchange.one_sided
+
+    def windowed_steps(self) -> Iterator[str]:
+        """Yield the keys of the steps of which only so many sends may be under way at a time."""
+        named = {f"workload.roles.{name}.steps": role.steps for name, role in self.roles.items()}
+        for above, steps in (named or {"workload.steps": self.steps}).items():
+            yield from (k for k, step in _keyed(steps, above) if isinstance(step, Communication) and step.windowed)
 
     def accesses(self) -> Iterator[Write | Read]:
         """Yield the steps that read or write."""

@@ -602,7 +602,7 @@ def algorithms_of(given: object) -> collective_calls.Algorithms:
         except ValidationError as error:
             first = error.errors()[0]
             said = first.get("ctx", {})
-            allowed = said.get("allowed", "an algorithm of docs/collectives.md")
+            allowed = said.get("allowed", "an algorithm of `tramontane docs collectives`")
             raise problem(said.get("problem", first["msg"].lower()), allowed, key=where) from None
     return collective_calls.frozen(chosen, library)
 

@@ -123,7 +123,9 @@ def library_of(choice: SystemChoice) -> Library:
         raise ValueError(f"system.partition: found '{partition}'; allowed: {', '.join(described.partitions)}")
     part = described.partitions[partition or next(iter(described.partitions))]
     if part.launcher == "srun" and "SLURM_JOB_ID" not in os.environ:
-        raise ValueError(f"system {name} starts ranks by srun, but this is not a job of Slurm; see docs/hpc.md")
+        raise ValueError(
+            f"system {name} starts ranks by srun, but this is not a job of Slurm; see `tramontane docs hpc`"
+        )
     if environment is not None and environment not in part.environments:
         raise ValueError(f"system.environment: found '{environment}'; allowed: {', '.join(part.environments)}")
     there = found(name, partition)
