@@ -112,6 +112,17 @@ def test_long_names_of_rows_take_several_lines(waiting: xr.Dataset) -> None:
     assert [row.replace("\n", " ") for row in rows] == list(LONG[:2])
 
 
+@pytest.mark.parametrize("swept", [True, False])
+def test_each_rank_counts_once_however_many_are_in_a_bin(waiting: xr.Dataset, swept: bool) -> None:
+    """Of 3 ranks in 2 bins, ranks r with the same floor(r 2 / 3), the last is alone, and waits all the time."""
+    one = waiting.isel(case=0, ranks=[0]).assign_coords(ranks=[3])
+    one["waiting_s"] = xr.zeros_like(one["waiting_s"]) + one["time_s"] * xr.DataArray([0.0, 1.0], dims="rank_bin")
+    if not swept:
+        one = one.isel(ranks=0, drop=True).expand_dims(side=[1]).assign_attrs(base_json='{"ranks": 3}')
+    spec = spec_of(one).model_copy(update={"x": "ranks" if swept else "side", "lines": "machine"})
+    assert links.waiting_table(one, spec)["share"].tolist() == pytest.approx([1 / 3] * 4)
+
+
 def test_causes_and_the_busiest_links_are_tables(waiting: xr.Dataset) -> None:
     causes, busiest = summaries(waiting)
     assert causes.headings == ["Series", "Communication time", "late sender, %", "network, %"]
