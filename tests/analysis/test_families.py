@@ -204,6 +204,9 @@ def test_the_best_radix_and_those_that_come_as_close(factory: Factory) -> None:
     rows = radix.radix_table(dataset, spec_of(dataset))
     assert rows["best"].to_list() == [2, 4]
     assert (rows["low"].to_list(), rows["high"].to_list()) == ([2, 4], [4, 4])
+    alone = dataset.isel(member=0)  # a run that is as fast as itself
+    rows = radix.radix_table(alone, spec_of(alone))
+    assert (rows["low"].to_list(), rows["high"].to_list()) == ([2, 4], [2, 4])
 
 
 def test_radices_of_points_without_result_are_not_guessed(factory: Factory) -> None:
