@@ -180,8 +180,8 @@ def waiting_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
 def _mean_over_ranks(dataset: xr.Dataset) -> xr.DataArray:
     """Return how long ranks waited, the mean of all: bins hold as many ranks only where these can be shared evenly."""
     waited = dataset[WAITING_TIME.name]
-    ranks = dataset["ranks"] if "ranks" in dataset.coords else table.ranks_of(dataset)
     bins = waited.notnull().sum("rank_bin").clip(min=1)
+    ranks = dataset["ranks"] if "ranks" in dataset.coords else table.ranks_of(dataset) or bins
     begins = -(-xr.DataArray(np.arange(waited.sizes["rank_bin"] + 1), dims="rank_bin") * ranks // bins)
     return waited.weighted(begins.diff("rank_bin")).mean("rank_bin")
 

@@ -81,7 +81,8 @@ def test_without_causes_and_names_there_are_loads_only(dataset: xr.Dataset) -> N
     axes = draw(dataset).axes
     assert [own.get_title(loc="left") for own in axes] == ["load of links"]
     assert [text.get_text() for text in axes[0].get_yticklabels()] == ["torus-S", "fattree-S"]
-    means = [mark.get_segments()[0][0][0] for mark in axes[0].collections if mark.get_linewidth()[0] == 1]
+    marks = [each for each in axes[0].collections if np.ravel(each.get_linewidth())[0] == 1]
+    means = [float(np.asarray(each.get_paths()[0].vertices)[0, 0]) for each in marks]
     assert means == pytest.approx([1.5, 4.5]), "of the first class, machine by machine"
     assert summaries(dataset) == []
 

@@ -66,7 +66,8 @@ def test_figure_shows_causes_and_classes(run: tuple[Path, dict[str, Any]], tmp_p
     for source, target, load in zip(layout.links.source, layout.links.target, loads, strict=True):
         pair = frozenset({int(layout.group[source]), int(layout.group[target])})
         busiest[pair] = max(load, busiest.get(pair, 0.0))
-    known = utilisation.colours_up_to(loads.max()).to_rgba([load for pair, load in busiest.items() if len(pair) == 2])
+    most = np.array([load for pair, load in busiest.items() if len(pair) == 2])
+    known = utilisation.colours_up_to(loads.max()).to_rgba(most)
     assert np.sort(np.asarray(between.get_edgecolor()), axis=0) == pytest.approx(np.sort(known, axis=0))
     assert 1 <= len(np.unique(shades, axis=0)) <= len(np.unique(loads))
     legend = time.get_legend()

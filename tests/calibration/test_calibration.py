@@ -180,8 +180,8 @@ def test_the_partition_that_ran_says_what_a_machine_holds(tmp_path: Path, monkey
     workload = next(calibration.operations([2])).point.workload
     assert isinstance(workload, Allreduce)
     repeats = workload.repeats
-    stages = [(stage.ranks, stage.time) for stage in found.stages]
-    assert stages == [(2, pytest.approx(1.6e-4 / repeats)), (4, pytest.approx(1.6e-4 / (2 * repeats)))]
+    assert [stage.ranks for stage in found.stages] == [2, 4]
+    assert [stage.time for stage in found.stages] == pytest.approx([1.6e-4 / repeats, 1.6e-4 / (2 * repeats)])
 
 
 def test_allreduces_enter_the_fit_stage_by_stage() -> None:

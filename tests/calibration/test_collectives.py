@@ -205,7 +205,7 @@ def test_what_rows_say_of_an_unknown_by_hand() -> None:
     assert found.scatter == 0.15
     assert found.sigma == pytest.approx([(1 / 0.15**2 + 1 / 0.5**2) ** -0.5])
     [(left, direction)] = found.directions
-    assert (left, abs(direction[0])) == (pytest.approx(found.sigma[0] / 0.5), 1)
+    assert [left, abs(direction[0])] == pytest.approx([found.sigma[0] / 0.5, 1])
     assert refit(found, [1]) == pytest.approx([100.0], rel=1e-4), "what the rows don't show stays as guessed"
     assert 100 < refit(found, [0])[0] < 120
     off = replace(found, measured=np.exp(np.array([0.4, -0.6])))
