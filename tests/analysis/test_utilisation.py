@@ -44,6 +44,8 @@ def test_loads_are_those_of_the_result(run: tuple[Path, dict[str, Any]]) -> None
         own = loads[layout.links.link_class == place]
         (of_class,) = (each for each in result["links"] if each["name"] == name)
         assert own.mean() == pytest.approx(of_class["load"], rel=1e-9)
+        used = own[own > 0].mean() if own.any() else 0
+        assert (of_class["used_load"], of_class["max_load"]) == pytest.approx((used, own.max()), rel=1e-9)
 
 
 def test_load_over_time_adds_up(run: tuple[Path, dict[str, Any]]) -> None:
