@@ -32,9 +32,9 @@ def test_work_that_rows_and_columns_divide_alike_is_divided_by_both_as_much() ->
     """On squares nobody can tell which of them; on 2 x 8 they would leave 6 and 1.5 of the 12, and 3 lies between."""
     known = np.array([6.0, 4.0, 3.0])
     time, told = fitted_amounts.work([(2, 2), (3, 3), (4, 4)], known, (2, 8))
-    assert (time, told.tolist()) == (pytest.approx(3), pytest.approx(known.tolist()))
+    assert [time, *told] == pytest.approx([3, *known])
     time, told = fitted_amounts.work([(2, 3), (3, 3), (4, 5)], known, (2, 8))
-    assert (time, told.tolist()) == (pytest.approx(6), pytest.approx(known.tolist())), "here rows divide it"
+    assert [time, *told] == pytest.approx([6, *known]), "here rows divide it"
 
 
 def goal(folder: Path, ranks: int, workload: dict[str, Any]) -> Path:
