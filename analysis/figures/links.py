@@ -169,12 +169,21 @@ def waiting_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     for group, of_group, own in _groups(dataset, spec):
         linear = own.model_copy(update={"y_scale": "linear"})
         times = figure_table(of_group, linear)["y"].to_numpy()
-        shares = of_group[WAITING_TIME.name].mean("rank_bin") / of_group["time_s"]
+        shares = _mean_over_ranks(of_group) / of_group["time_s"]
         for cause in dataset["cause"].values:
             of_cause = of_group.assign({_SHARE: shares.sel(cause=cause, drop=True)})
             rows = figure_table(of_cause, linear.model_copy(update={"y": _SHARE}))
             parts.append(rows[["label", "x"]].assign(group=group, cause=str(cause), share=rows["y"], time=times))
     return _largest(pd.concat(parts).dropna(subset=["share"]))
+
+
+def _mean_over_ranks(dataset: xr.Dataset) -> xr.DataArray:
+    """Return how long ranks waited, the mean of all: bins hold as many ranks only where these can be shared evenly."""
+    waited = dataset[WAITING_TIME.name]
+    bins = waited.notnull().sum("rank_bin").clip(min=1)
+    ranks = dataset["ranks"] if "ranks" in dataset.coords else table.ranks_of(dataset) or bins
+    begins = -(-xr.DataArray(np.arange(waited.sizes["rank_bin"] + 1), dims="rank_bin") * ranks // bins)
+    return waited.weighted(begins.diff("rank_bin")).mean("rank_bin")
 
 
 def hottest_table(dataset: xr.Dataset, spec: FigureSpec, most: int = NAMED) -> pd.DataFrame:

@@ -49,6 +49,11 @@ def test_shares_are_of_the_packets_of_each_series(delayed: xr.Dataset) -> None:
     assert below.iloc[-1] == pytest.approx(100)
 
 
+def test_shares_below_round_delays_lie_between_those_of_bins_by_the_logarithm(delayed: xr.Dataset) -> None:
+    below = [10, 70, 70 + 30 * np.log10(3), 70 + 30 * np.log10(5), 100, 100]
+    assert numbers(delayed).rows[0][1:] == [f"{share:.3g}" for share in below]
+
+
 def test_members_are_counted_together(factory: Factory) -> None:
     dataset = factory(("minimal",), (1000,), members=2, figure={"kind": "delay-distribution"})
     dataset = with_delays(dataset, [[[[4, 0, 0, 0, 0], [0, 4, 0, 0, 0]]]])
@@ -94,6 +99,14 @@ def test_each_series_is_a_matrix_on_one_colour_scale(factory: Factory) -> None:
     assert values[0, 3] == pytest.approx(50 * (1 + 3) / 2), "members are averaged; source down, destination across"
     assert values[3, 0] == pytest.approx(50)
     assert matrices[0].get_xlim() == (0, 8), "axes count ranks, not groups"
+
+
+def test_how_high_and_how_even_congestion_is_by_hand(factory: Factory) -> None:
+    """Of 16 pairs 15 have 50 us, and one, the mean of its members, 100 us."""
+    table = numbers(congested(factory, {"minimal": 5e-5}))
+    mean, spread = (15 * 50 + 100) / 16, 50 * 15**0.5 / 16
+    assert table.headings[1:] == ["mean, µs", "median, µs", "95 %, µs", "largest, µs", "unevenness"]
+    assert table.rows[0][1:] == [f"{mean:.3g}", "50", "62.5", "100", f"{spread / mean:.3g}"]
 
 
 def test_colours_are_logarithmic_where_series_lie_far_apart(factory: Factory) -> None:
@@ -191,6 +204,9 @@ def test_the_best_radix_and_those_that_come_as_close(factory: Factory) -> None:
     rows = radix.radix_table(dataset, spec_of(dataset))
     assert rows["best"].to_list() == [2, 4]
     assert (rows["low"].to_list(), rows["high"].to_list()) == ([2, 4], [4, 4])
+    alone = dataset.isel(member=0)  # a run that is as fast as itself
+    rows = radix.radix_table(alone, spec_of(alone))
+    assert (rows["low"].to_list(), rows["high"].to_list()) == ([2, 4], [2, 4])
 
 
 def test_radices_of_points_without_result_are_not_guessed(factory: Factory) -> None:

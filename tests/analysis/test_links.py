@@ -81,6 +81,9 @@ def test_without_causes_and_names_there_are_loads_only(dataset: xr.Dataset) -> N
     axes = draw(dataset).axes
     assert [own.get_title(loc="left") for own in axes] == ["load of links"]
     assert [text.get_text() for text in axes[0].get_yticklabels()] == ["torus-S", "fattree-S"]
+    marks = [each for each in axes[0].collections if np.ravel(each.get_linewidth())[0] == 1]
+    means = [float(np.asarray(each.get_paths()[0].vertices)[0, 0]) for each in marks]
+    assert means == pytest.approx([1.5, 4.5]), "of the first class, machine by machine"
     assert summaries(dataset) == []
 
 
@@ -110,6 +113,17 @@ def test_long_names_of_rows_take_several_lines(waiting: xr.Dataset) -> None:
     assert_names_have_room(figure)
     rows = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert [row.replace("\n", " ") for row in rows] == list(LONG[:2])
+
+
+@pytest.mark.parametrize("swept", [True, False])
+def test_each_rank_counts_once_however_many_are_in_a_bin(waiting: xr.Dataset, swept: bool) -> None:
+    """Of 3 ranks in 2 bins, ranks r with the same floor(r 2 / 3), the last is alone, and waits all the time."""
+    one = waiting.isel(case=0, ranks=[0]).assign_coords(ranks=[3])
+    one["waiting_s"] = xr.zeros_like(one["waiting_s"]) + one["time_s"] * xr.DataArray([0.0, 1.0], dims="rank_bin")
+    if not swept:
+        one = one.isel(ranks=0, drop=True).expand_dims(side=[1]).assign_attrs(base_json='{"ranks": 3}')
+    spec = spec_of(one).model_copy(update={"x": "ranks" if swept else "side", "lines": "machine"})
+    assert links.waiting_table(one, spec)["share"].tolist() == pytest.approx([1 / 3] * 4)
 
 
 def test_causes_and_the_busiest_links_are_tables(waiting: xr.Dataset) -> None:

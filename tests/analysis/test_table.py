@@ -151,6 +151,16 @@ def test_a_dimension_is_reduced_and_its_value_noted(factory: Factory, how: str, 
     assert rows.iloc[0]["choice"] == str((2, 4, 8)[place])
 
 
+def test_of_an_even_number_the_lower_median_stands_and_those_without_result_are_counted(factory: Factory) -> None:
+    dataset = factory(extra={"radix": (2, 3, 4, 8, 16, 32)}, figure={"reduce": {"radix": "median"}})
+    for place, status in enumerate(("failed", "missing", "excluded")):
+        dataset["status"][0, 1, place] = status
+        dataset["time_s"][0, 1, place] = np.nan
+    first, second = (row for _, row in table(dataset).iloc[:2].iterrows())
+    assert (first["y"], first["choice"]) == (float(dataset["time_s"][0, 0, 2]), "4")
+    assert (second["y"], second["choice"]) == (float(dataset["time_s"][0, 1, 4]), "16; 2 without result")
+
+
 def test_two_dimensions_are_reduced_one_after_the_other(factory: Factory) -> None:
     dataset = factory(extra={"radix": (2, 4), "packet": (1, 2)}, figure={"reduce": {"radix": "min", "packet": "max"}})
     row = table(dataset).iloc[0]

@@ -46,6 +46,8 @@ def test_loads_are_those_of_the_result(run: tuple[Path, dict[str, Any]]) -> None
         own = loads[layout.links.link_class == place]
         (of_class,) = (each for each in result["links"] if each["name"] == name)
         assert own.mean() == pytest.approx(of_class["load"], rel=1e-9)
+        used = own[own > 0].mean() if own.any() else 0
+        assert (of_class["used_load"], of_class["max_load"]) == pytest.approx((used, own.max()), rel=1e-9)
 
 
 def test_load_over_time_adds_up(run: tuple[Path, dict[str, Any]]) -> None:
@@ -60,9 +62,17 @@ def test_figure_shows_causes_and_classes(run: tuple[Path, dict[str, Any]], tmp_p
     file, result = run
     figure = utilisation.draw(load_point(file).network, result)
     groups, group, time, waiting = figure.axes[:4]
-    assert len(groups.collections) == 1
+    (between,) = groups.collections
     shades = np.concatenate([np.asarray(each.get_edgecolor()) for each in group.collections])
-    loads = utilisation.loads_of(Layout(load_point(file).network), result)
+    layout = Layout(load_point(file).network)
+    loads = utilisation.loads_of(layout, result)
+    busiest: dict[frozenset[int], float] = {}
+    for source, target, load in zip(layout.links.source, layout.links.target, loads, strict=True):
+        pair = frozenset({int(layout.group[source]), int(layout.group[target])})
+        busiest[pair] = max(load, busiest.get(pair, 0.0))
+    most = np.array([load for pair, load in busiest.items() if len(pair) == 2])
+    known = utilisation.colours_up_to(loads.max()).to_rgba(most)
+    assert np.sort(np.asarray(between.get_edgecolor()), axis=0) == pytest.approx(np.sort(known, axis=0))
     assert 1 <= len(np.unique(shades, axis=0)) <= len(np.unique(loads))
     legend = time.get_legend()
     assert legend is not None

@@ -17,6 +17,7 @@ from tramontane.measurement.settings import Site
 from tramontane.study import Machine, Point, System, validate_file
 from tramontane.study.points.points import SystemChoice
 from tramontane.study.systems.systems import Environment, Partition
+from tramontane.study.workloads.workloads import Allreduce
 from tramontane.substrates import get
 
 TRUTH = fit.Parameters(latency=400e-9, bandwidth=8e9, copies=20e9, send=150e-9, receive=90e-9, eager_limit=4096)
@@ -175,7 +176,12 @@ def test_the_partition_that_ran_says_what_a_machine_holds(tmp_path: Path, monkey
     assert chosen == [SystemChoice(name="site", partition="second", environment="e")]
     assert found.machine["nodes_per_switch"] == 20
     assert found.processors == 80
+    # Of 200 us a fifth is copies, which no network makes; the rest is shared by all stages of all repeats.
+    workload = next(calibration.operations([2])).point.workload
+    assert isinstance(workload, Allreduce)
+    repeats = workload.repeats
     assert [stage.ranks for stage in found.stages] == [2, 4]
+    assert [stage.time for stage in found.stages] == pytest.approx([1.6e-4 / repeats, 1.6e-4 / (2 * repeats)])
 
 
 def test_allreduces_enter_the_fit_stage_by_stage() -> None:
@@ -214,5 +220,11 @@ def test_a_calibration_can_be_drawn(tmp_path: Path) -> None:
 def test_the_summary_names_all_that_was_asked_for() -> None:
     messages = measured(TRUTH)
     said = "\n".join(summary.summary(messages, fitted(messages)))
-    for word in ("latency of a link    400 ns", "8 GB/s", "o_s 150 ns, o_r 90 ns", "eager limit          4096 B"):
+    for word in (
+        "latency of a link    400 ns, 1.04e+03 ns one way with overheads",
+        f"8 GB/s (a window of messages: {2e-9 * 2**18 / messages.one_way[-1]:.3g} GB/s)",
+        "o_s 150 ns, o_r 90 ns",
+        f"message rate         {2e-6 / messages.one_way[0]:.3g} million/s (of the fitted machine: 6.67)",
+        "eager limit          4096 B",
+    ):
         assert word in said

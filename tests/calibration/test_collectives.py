@@ -15,9 +15,10 @@ from tramontane.calibration.collectives import predicting
 from tramontane.calibration.collectives.calibrate import Predictor, calibrate, keep
 from tramontane.calibration.collectives.discrepancy import discrepancy
 from tramontane.calibration.collectives.evaluation import Simulations
+from tramontane.calibration.collectives.fitting import Fit, refit
 from tramontane.calibration.collectives.leaving_out import LeftOut, coverage, interval
-from tramontane.calibration.collectives.parameters import KNOBS, messages, parameters, shares
-from tramontane.calibration.collectives.points import costing, make_point, sides
+from tramontane.calibration.collectives.parameters import KNOBS, Parameter, messages, parameters, shares
+from tramontane.calibration.collectives.points import costing, make_point, placement, sides
 from tramontane.calibration.collectives.predicting import write_predictions
 from tramontane.calibration.collectives.presentation import as_dataset, as_text
 from tramontane.calibration.collectives.rows import read_rows
@@ -159,7 +160,16 @@ def test_work_is_paid_by_those_who_do_it() -> None:
             for knob, row in zip(KNOBS, table, strict=True)
         }
 
-    assert paid("alltoall", "linear", 8)["unpack_byte"] == {}
+    assert paid("alltoall", "linear", 8) == {
+        "send": {"send overhead": 1},
+        "receive": {"receive overhead": 1},
+        "injection": {"injection latency": 1},
+        "global": {"latency of a global link": 1},
+        "injection_byte": {"injection": 1},
+        "link_byte": {"links": 1},
+        "copy_byte": {"copies of eager messages": 1},
+        "unpack_byte": {},
+    }
     bruck = paid("alltoall", "bruck", 8)
     assert bruck["send"] == {"send overhead": 1, "packing, a message": 1, "packing, a block": 32}
     assert bruck["unpack_byte"] == {"packing": 1}
@@ -170,6 +180,50 @@ def test_work_is_paid_by_those_who_do_it() -> None:
     assert half["reducing beyond caches"] == pytest.approx(0.5 * 48 / 63)
     # Fewer elements than ranks: recursive doubling.
     assert messages(Case("leonardo", "64", 64, "allreduce", "ring", 32)) == [32.0] * 6
+
+
+@pytest.mark.parametrize(
+    ("operation", "algorithm", "number", "everything"),
+    [
+        ("alltoall", "linear", 15, 15 * 1024),
+        ("alltoall", "pairwise", 15, 15 * 1024),
+        ("alltoall", "bruck", 4, 4 * 8 * 1024),
+        ("allreduce", "recursive-doubling", 4, 4 * 1024),
+        ("allreduce", "ring", 30, 2 * 1024 * 15 / 16),
+        ("allreduce", "rabenseifner", 8, 2 * 1024 * 15 / 16),
+    ],
+)
+def test_what_a_rank_sends_has_closed_forms(operation: str, algorithm: str, number: int, everything: float) -> None:
+    sent = messages(Case("leonardo", "16", 16, operation, algorithm, 1024))
+    assert (len(sent), sum(sent)) == (number, everything)
+
+
+def test_what_rows_say_of_an_unknown_by_hand() -> None:
+    """One row that pays the unknown alone, and one that does not; both are as they were fitted."""
+    slopes, ones = np.array([[1.0], [0.0]]), np.ones(2)
+    found = Fit((Parameter("a", "ps", 100.0, 0.5),), np.array([120.0]), ones, slopes, ones)
+    assert found.scatter == 0.15
+    assert found.sigma == pytest.approx([(1 / 0.15**2 + 1 / 0.5**2) ** -0.5])
+    [(left, direction)] = found.directions
+    assert [left, abs(direction[0])] == pytest.approx([found.sigma[0] / 0.5, 1])
+    assert refit(found, [1]) == pytest.approx([100.0], rel=1e-4), "what the rows don't show stays as guessed"
+    assert 100 < refit(found, [0])[0] < 120
+    off = replace(found, measured=np.exp(np.array([0.4, -0.6])))
+    assert off.scatter == pytest.approx(1.4826 * 0.5)
+
+
+def test_cases_that_are_not_predicted_are_told_with_the_reason() -> None:
+    first, *others = cases(4)
+    told = predicting.as_text({first: None} | dict.fromkeys(others[:2], "x"))
+    assert told == "1 of 3 rows predicted\n  left out, 2 rows: 4 alltoall linear: x"
+
+
+def test_a_job_is_together_where_it_fits_into_half_a_group() -> None:
+    network = load_machine("leonardo", ROOT)
+    half = network.facts.nodes // network.facts.groups // 2
+    placed = [placement(Case("leonardo", "x", nodes, "alltoall", "bruck", 8), network) for nodes in (half, half + 1)]
+    assert placed == ["together", "random"]
+    assert placement(Case("fugaku", "x", half, "alltoall", "bruck", 8), load_machine("fugaku", ROOT)) == "shape"
 
 
 def test_a_shape_of_two_sides_is_folded_into_a_near_cube() -> None:
@@ -212,6 +266,8 @@ def test_intervals_and_coverage_by_hand() -> None:
     assert np.log(interval(left)) == pytest.approx([-0.2 + 0.2 * 0.2, 1.0 - 0.9 * 0.2])
     # a: within 1 and exp(0.955), so 0.0 only; b: within exp(-0.19) and 1, so none.
     assert coverage(left) == [("a", 2, 0.5), ("b", 2, 0.0)]
+    # a has a third row, so b: within exp(-0.18) and exp(0.45), 0.1 only; and a: within 1 and exp(0.955), two of three.
+    assert coverage([*left, LeftOut("shape", "a", 0, "together", 1.0, 0.5)]) == [("a", 3, 2 / 3), ("b", 2, 0.5)]
     apart = [*left[:2], *(LeftOut("shape", "b", 0, "random", 1.0, value) for value in (0.1, 1.0))]
     assert coverage(apart) == [], "nothing is placed like a or b"
 

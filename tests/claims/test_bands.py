@@ -58,6 +58,10 @@ def test_a_pattern_takes_the_fastest_at_each_process_count() -> None:
     lines: dict[str, list[float]] = {"k-2": [1, 2, 3, 4, 5, 6, 7], "k-4": [7, 6, 5, 4.5, 3, 2, 1], "other": [0.1] * 7}
     own = band(dataset(lines), "k", {"series": "k-*"}, "time_s", JUDGEMENT)
     assert own.median.tolist() == pytest.approx([1, 2, 3, 4, 3, 2, 1])
+    lines["k-2"][0] = lines["k-4"][3] = lines["k-2"][6] = lines["k-4"][6] = np.nan  # one of them is enough
+    own = band(dataset(lines), "k", {"series": "k-*"}, "time_s", JUDGEMENT)
+    assert own.median.tolist() == pytest.approx([7, 2, 3, 4, 3, 2])
+    assert list(own.lacking) == [COUNTS[6]]
     assert own.name == "the best of k-2, k-4"
 
 

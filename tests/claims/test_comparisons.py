@@ -91,6 +91,9 @@ def test_closing() -> None:
     assert comparisons.closing(power(-0.8, 10), power(-0.4), ALL).holds is True
     assert comparisons.closing(power(-0.4, 10), power(-0.8), ALL).holds is False
     assert comparisons.closing(power(-0.5, 10), power(-0.5), ALL).holds is False
+    # Ten times as long at both ends, which single runs can't tell; from 1000 times down to some 160, which all tell.
+    assert comparisons.closing(power(-0.5, 10), power(-0.5), ALL).fragile == 1
+    assert comparisons.closing(power(-0.8, 1000), power(-0.4), ALL).fragile == 0
     with pytest.raises(Lacking):
         comparisons.closing(power(-0.5), power(-0.5), Span(1e4, math.inf))
 

@@ -92,6 +92,14 @@ def test_congestion_by_level_and_by_unevenness() -> None:
     assert "even 10 µs, high 100 µs" in text
 
 
+def test_a_level_is_of_packets_and_unevenness_of_pairs_that_have_some() -> None:
+    """One pair with a packet of 9 s, one with three of 1 s each, and two without any: 3 s a packet, and 9 beside 1."""
+    data = congested({"a": np.array([[9.0, 3.0], [0.0, 0.0]])})
+    data["congestion_packets"][:] = np.array([[1.0, 3.0], [0.0, 0.0]])
+    found = distributions.matrix(data, "a", {"series": "a"}, 10000)
+    assert (found.level.tolist(), found.unevenness.tolist()) == ([3.0], [pytest.approx(4 / 5)])
+
+
 def test_congestion_that_lacks_is_said() -> None:
     with pytest.raises(Lacking, match="the variable congestion_sum"):
         distributions.matrix(delayed({"a": [1, 1, 1, 1, 1]}), "a", {"series": "a"}, 10000)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -137,8 +138,9 @@ MARGINS: list[tuple[Callable[[], Outcome], float, str]] = [
     (lambda: comparisons.apart(_flat(4), _flat(1), (2, 16), ALL), math.log(2), "log ratio"),
     (lambda: comparisons.coincide([_flat(1), _flat(1.25)], 0.1, ALL, MOST), 0.1 - 0.25, "share"),
     (lambda: comparisons.shallower(_power(-0.3), _power(-0.8), ALL), 0.5, "slope"),
+    (lambda: comparisons.closing(_uneven(), _flat(1), ALL), math.log(16 / 2) - math.log(2 * 8) / 2, "log ratio"),
     (lambda: comparisons.meets(_power(0.5), _power(-0.5, 10), 1000, 1.5, ALL), math.log(1.5), "log ratio"),
-    (lambda: comparisons.limit(_flat(1), 5000), -math.log(2), "log ratio"),
+    (lambda: comparisons.limit(_flat(1), 1000), -math.log(10), "log ratio"),
     (lambda: comparisons.optimum(_flat(4), "minimum", (5, 7), ALL), -1, "radix"),
 ]
 
@@ -149,6 +151,12 @@ def _flat(value: float) -> Band:
 
 def _power(exponent: float, factor: float = 1) -> Band:
     return curve([factor * (x / 100) ** exponent for x in COUNTS], width=0)
+
+
+def _uneven() -> Band:
+    """Return a curve from 16 to 2, whose members differ at its ends alone: by a factor of 2, and of 8."""
+    own = curve([16, 8, 8, 4, 4, 4, 2], width=0)
+    return replace(own, high=own.high * [2, 1, 1, 1, 1, 1, 8])
 
 
 @pytest.mark.parametrize(("check", "value", "unit"), MARGINS)

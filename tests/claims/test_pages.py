@@ -241,6 +241,14 @@ def test_a_band_is_of_members_that_have_run_on_both_sides_and_has_its_place(tmp_
     assert row.startswith(f"| a | b | 3,160 (3,160 to {rounded(1000 * 10 ** (np.log(5) / np.log(10)))}) |")
 
 
+def test_a_band_upwards_has_no_place_of_those_downwards(tmp_path: Path) -> None:
+    data = dataset({"a": [1.0] * 3, "b": [0.5, 2.0, 0.5]}, x=(100, 1000, 10000), members=2)
+    data["time_s"][:] = data["time_s"].median("member")  # no spread
+    write(tmp_path, data, {"x": "ranks"})
+    row = crossings(tmp_path, "laptop", "tiny").splitlines()[2]
+    assert row.startswith("| a | b | 316 (316 to 316), 3,160 (3,160 to 3,160) downwards |")
+
+
 def test_where_one_member_goes_on_there_is_no_band(tmp_path: Path) -> None:
     data = dataset({"a": [1.0] * 2, "b": [0.5, 2.0]}, x=(100, 10000), members=3)
     data["time_s"].loc[{"ranks": 10000, "member": [1, 2]}] = float("nan")

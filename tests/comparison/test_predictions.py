@@ -81,6 +81,7 @@ def test_crossovers_by_hand(measured: Path, folder: Path) -> None:
 def test_gaps_that_change_sign() -> None:
     assert changes([1, 10, 100], [-1.0, 1.0, 1.0]) == pytest.approx([10**0.5])
     assert changes([1, 10, 100], [-1.0, 0.01, -1.0]) == ()
+    assert changes([1, 100, 10**6], [1.0, -1.0, 3.0]) == pytest.approx([10, 1000])  # there, and back
     assert crossovers(("", "", "", ""), {"a": {1: (0, 0)}, "b": {1: (1, 1)}}) == []
 
 

@@ -43,6 +43,14 @@ def test_ratios_orderings_and_costs_are_those_of_common_points() -> None:
     assert (simgrid.own, simgrid.common, simgrid.median_ratio, simgrid.orderings) == (1, 1, 0.5, 0)
 
 
+def test_points_cost_their_median_time_and_the_most_memory() -> None:
+    data = dataset(simulator=[[1.0] * 2] * 2, sstmacro=[[1.0] * 2] * 2)
+    for name, unit in (("wall_s", 1), ("peak_rss_bytes", 10**6)):
+        data[name].loc[{"substrate": "sstmacro"}] = np.array([[1, 2], [3, 10]]) * unit
+    found = compare(data)[1]
+    assert (found.wall_s, found.wall_ratio, found.memory_bytes, found.memory_ratio) == (2.5, 2.5, 10**7, 2.5)
+
+
 def test_what_was_measured_elsewhere_is_compared_with_nothing() -> None:
     found = compare(dataset(simulator=[[1.0, 2.0], [NOTHING] * 2], mpi=[[NOTHING] * 2, [1.0, 2.0]]))
     assert (found[1].own, found[1].common, found[1].median_ratio) == (2, 0, None)

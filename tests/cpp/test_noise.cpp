@@ -67,6 +67,22 @@ TEST_CASE("work in pieces ends when work in one piece ends") {
     }
 }
 
+TEST_CASE("work ends with the last of the moments that it needs, where interrupted ones do not count") {
+    for (const bool random : {false, true}) {
+        const Noise noise({.period = 3, .duration = 1, .random = random}, 11);
+        for (std::uint32_t rank = 0; rank < 20; ++rank) {
+            const Ticks begin = 50 * rank;
+            Ticks work = 0;
+            for (Ticks now = begin; now < begin + from_picoseconds(15); ++now) {
+                if (noise.end(rank, now, 0) > now) continue;  // interrupted
+                REQUIRE(noise.end(rank, begin, ++work) == now + 1);
+            }
+            CHECK(work >= from_picoseconds(9));  // of five periods two thirds, more or less
+            CHECK(work <= from_picoseconds(11));
+        }
+    }
+}
+
 TEST_CASE("work over any number of interruptions is no longer to simulate") {
     constexpr Ticks second = ticks_per_second;
     for (const bool random : {false, true}) {

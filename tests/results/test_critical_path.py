@@ -51,6 +51,14 @@ def check_whole(path: list[Part], start: float = 0) -> None:
     assert sum(shares(path).values()) == pytest.approx(1)
 
 
+def test_a_message_is_under_way_no_earlier_than_its_sender_decided() -> None:
+    """A wait that is told from its begin on, although the sender worked for a part of it."""
+    found = critical_path(
+        [Stretch(0, "work", 0, 0.0, 2.0, 0, 0.0), Stretch(1, "network", 0, 0.0, 4.0, 0, 2.0)], (0.0, 4.0)
+    )
+    assert found == [Part("work", 0, 0, 0, 0.0, 2.0), Part("network", 1, 0, 0, 2.0, 4.0)]
+
+
 def test_a_chain_of_late_senders_leads_to_the_work_that_held_them_up(tmp_path: Path) -> None:
     text = """num_ranks 3
 rank 0 {\nw: calc 100000\ns: send 64b to 1\ns requires w\n}

@@ -206,6 +206,15 @@ def test_timelines_say_the_same() -> None:
             assert total == pytest.approx(counted["waiting"][f"{cause}_s"][rank], rel=1e-9, abs=1e-15)
 
 
+def test_a_bin_has_the_mean_of_its_ranks() -> None:
+    """Of 7 ranks in 3 bins, ranks r with the same floor(3 r / 7)."""
+    p = point(7, allreduce(2, count=2000), machine("torus", (7, 1, 1)), start_jitter=10**6)
+    each, binned = (_simulator.simulate(p | {"statistics": {"congestion": 0, "waiting": n}})["waiting"] for n in (7, 3))
+    for cause, own in each.items():
+        means = [sum(own[first:last]) / (last - first) for first, last in ((0, 3), (3, 5), (5, 7))]
+        assert binned[cause] == pytest.approx(means, rel=1e-12)
+
+
 def test_threads_do_not_matter() -> None:
     net = machine("dragonfly", (4, 4, 4), 2, routing="ugal")
     p = point(64, transposition((64, 64, 16), (8, 8), radix=2), net) | {"statistics": {"congestion": 0, "waiting": 64}}

@@ -310,6 +310,7 @@ def test_a_torus_or_mesh_of_any_dimension_in_closed_form(sizes: tuple[int, ...],
     wires = [_simulator.neighbours(made.canonical(), at, [*range(2 * len(sizes))]) for at in range(count)]
     between = Counter((a, b) for a, reached in enumerate(wires) for b in reached if a != b)
     assert sum(between.values()) == 2 * net.links
+    assert net.ports == 1 + max(sum(b != a for b in reached) for a, reached in enumerate(wires))
     for d, (size, ring) in enumerate(zip(sizes, wraps, strict=True)):
         own = np.unravel_index(np.arange(count), sizes, order="F")[d]
         cut = sum(number for (a, b), number in between.items() if own[a] < size // 2 <= own[b])

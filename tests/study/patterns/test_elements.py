@@ -139,6 +139,15 @@ def test_steps_of_a_program_are_those_of_its_elements(tmp_path: Path, tables: Pa
     assert whole.id == made.id
 
 
+def test_a_share_of_the_work_inside_is_that_of_all_bytes_not_of_each(tmp_path: Path, tables: Path) -> None:
+    sphere, steps = "{elements: 4, parts: 24, %s}", "[{work: {per_inside: 1 ps}}, {pattern: {}}]"
+    whole, half, more = (
+        schedule(point(tmp_path, sphere % f"inside_scale: {share} %", steps).workload, 24).round(0, 0).work
+        for share in (100, 50, 150)
+    )
+    assert (half, more) == (whole // 2, 3 * whole // 2)
+
+
 @pytest.mark.parametrize(
     ("sphere", "steps", "said"),
     [

@@ -313,7 +313,25 @@ def test_time_and_memory_follow_from_the_rates() -> None:
     assert detours.memory_bytes - cost.memory_bytes == whole
     both = total([cost, cost])
     assert (both.messages, both.memory_bytes) == (2 * cost.messages, cost.memory_bytes)
+    assert both.state_bytes == cost.state_bytes > 0
     assert both.seconds == pytest.approx(2 * cost.seconds)
+
+
+def test_a_matrix_of_congestion_has_a_cell_for_each_pair_of_its_bins() -> None:
+    workload = {"kind": "allreduce", "algorithm": "recursive-doubling"}
+    sizes = {bins: estimate(made(workload, 64, statistics={"congestion": bins})).memory_bytes for bins in (0, 32, 512)}
+    cell = rates()["bytes_per_congestion_cell"]
+    assert [sizes[bins] - sizes[0] for bins in (32, 512)] == [32**2 * cell, 64**2 * cell], "of 64 ranks at most 64 bins"
+
+
+def test_messages_that_are_posted_at_a_time_are_no_more_in_many_repeats() -> None:
+    """Of one-sided exchanges the first repeat, the last and the others are counted each by itself."""
+    steps = [{"halo": {"width": 2, "grid": [64, 64, 8], "one_sided": {"synchronisation": "fence"}}}]
+    once, often = (
+        made({"kind": "program", "steps": steps, "repeat": repeat}, 16, NODES, ranks_per_node=8).workload
+        for repeat in (1, 5)
+    )
+    assert [part.posted for part in traffic(once, 16)] == [part.posted for part in traffic(often, 16)]
 
 
 def test_a_search_costs_a_few_runs_or_all() -> None:

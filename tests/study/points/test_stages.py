@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from tramontane.study.points import stages
 
@@ -75,6 +76,15 @@ def test_the_interval_of_four_windows_by_hand() -> None:
     jumping = stages.estimate(drawn, [64], [8, 24, 32, 48], jump=0.5)
     assert jumping.phases == [96]
     assert jumping.error == pytest.approx(math.hypot(found.error, 4 * 0.5 * 1.5 * 2))
+
+
+def test_phases_that_scatter_differently_are_joined_as_by_welch() -> None:
+    """The phase above, and one that takes twice as long: variances of 16^2 and 32^2, of 9/4 degrees each."""
+    drawn = [[(0, 8), (16, 8), (32, 8), (48, 8)]] * 2
+    found = stages.estimate(drawn, [64, 64], [8, 24, 32, 48, 64, 96, 112, 144], jump=0)
+    assert found.phases == [96, 192]
+    degrees = (16**2 + 32**2) ** 2 / ((16**4 + 32**4) / (9 / 4))
+    assert found.error == pytest.approx(stats.t.ppf(0.975, degrees) * math.hypot(16, 32))
 
 
 def test_a_phase_that_is_simulated_whole_adds_its_time_and_no_doubt() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.study.traces import mpi_calls
@@ -14,7 +15,7 @@ from tramontane import _simulator, cli
 from tramontane.errors import InputError
 from tramontane.study import Point
 from tramontane.study.collectives.collective_calls import DEFAULT_ALGORITHMS, Algorithms, frozen
-from tramontane.study.traces import traces
+from tramontane.study.traces import fitted_amounts, traces
 from tramontane.study.traces.calls import FIRST_TAG
 from tramontane.study.traces.extrapolation import extrapolated
 from tramontane.substrates.simulator import Simulator
@@ -25,6 +26,15 @@ Amount = Callable[[int], int]
 Grid = tuple[int, int]
 #: What a rank of a grid does beside its halo: its calls, its place, the grid.
 More = Callable[[Calls, Grid, Grid], None]
+
+
+def test_work_that_rows_and_columns_divide_alike_is_divided_by_both_as_much() -> None:
+    """On squares nobody can tell which of them; on 2 x 8 they would leave 6 and 1.5 of the 12, and 3 lies between."""
+    known = np.array([6.0, 4.0, 3.0])
+    time, told = fitted_amounts.work([(2, 2), (3, 3), (4, 4)], known, (2, 8))
+    assert [time, *told] == pytest.approx([3, *known])
+    time, told = fitted_amounts.work([(2, 3), (3, 3), (4, 5)], known, (2, 8))
+    assert [time, *told] == pytest.approx([6, *known]), "here rows divide it"
 
 
 def goal(folder: Path, ranks: int, workload: dict[str, Any]) -> Path:

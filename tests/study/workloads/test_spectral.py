@@ -24,6 +24,14 @@ def test_wave_numbers_grow_from_the_pole_to_the_truncation_and_no_further(half: 
     assert 2 * points.sum() == model.points
 
 
+@pytest.mark.parametrize("half", [4, 5, 40, 160])
+def test_wave_numbers_are_those_of_the_gaussian_latitudes(half: int) -> None:
+    """At the roots of the Legendre polynomial, x = sin latitude, of which the model takes an approximation."""
+    roots = np.sort(np.polynomial.legendre.leggauss(2 * half)[0])[:half]
+    kept = (4 * np.arange(1, half + 1) + 15) / (3 - roots**2)
+    assert waves(half).tolist() == np.minimum(np.maximum.accumulate(kept.astype(int)), half).tolist()
+
+
 @given(st.integers(4, 60), st.integers(1, 60))
 def test_the_largest_set_of_wave_numbers_is_that_of_a_slow_count(half: int, sets: int) -> None:
     dealt = [0] * sets

@@ -147,5 +147,5 @@ def on_elements(step: dict[str, Any], sphere: CubedSphere) -> dict[str, Any]:
             if not stated or time is None:
                 return kept
             # ranks of one element have nothing inside, and a step is some work
-            step["time"] = f"{max(time + stated * share // WHOLE * inside, 1)} ps"
+            step["time"] = f"{max(time + stated * share * inside // WHOLE, 1)} ps"
     return step
