@@ -23,15 +23,20 @@
 namespace tramontane {
 
 /// Raised whenever a change of the model changes results; older records are shown as such.
-inline constexpr int model_revision = 6;
+inline constexpr int model_revision = 7;
 
 /// The revision that last changed the results of points of a machine with this noise. Revision 3: where ranks send
 /// through several NICs, each of these counts packets, and a striped message's packets belong to one NIC each,
 /// whichever is served first. It changed loops of programs, too. Revision 4: where interfaces match messages by
 /// themselves, an eager message that is being prepared overtakes none of their answers. Revision 5 changed few
 /// workloads; which ones, and the loops, only tramontane/substrates/simulator.py knows. Revision 6: where noise comes
-/// at random moments, the periods of ranks have random phases.
-[[nodiscard]] inline int model_revision_of(const Machine& machine, const NoiseRule& noise = {}) {
+/// at random moments, the periods of ranks have random phases. Revision 7: a single switch of a fat tree is one group,
+/// of nodes and not of interfaces.
+[[nodiscard]] inline int model_revision_of(const Machine& machine, const NoiseRule& noise = {},
+                                           const AllocationRule& allocation = {}) {
+    const bool single_switch =
+        machine.topology == "fattree" && machine.geometry.size() == 2 && machine.geometry[0] == 1;
+    if (single_switch && machine.nics > 1 && allocation.goes_by_groups()) return 7;
     if (noise.duration > 0 && noise.random) return 6;
     if (machine.hardware_progress) return 4;
     return machine.spreads_messages() ? 3 : 2;

@@ -676,7 +676,7 @@ void bind_simulation(nb::module_& module) {
         [](const nb::dict& point) {
             return tramontane::model_revision_of(
                 tramontane::bindings::machine_from_dict(tramontane::bindings::get<nb::dict>(point, "machine")),
-                tramontane::bindings::noise_of(point));
+                tramontane::bindings::noise_of(point), tramontane::bindings::allocation_of(point));
         },
         "point"_a, "The revision of the model that last changed the results of such points as a canonical one.");
     module.attr("MAX_TIME_BINS") = tramontane::max_time_bins;

@@ -2,6 +2,7 @@
 /// Job allocation: which node of the machine each node of the job is.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -29,6 +30,12 @@ struct AllocationRule {
     std::vector<NodeId> nodes;        ///< by node of the job; only where they are given
     std::vector<Job> jobs;            ///< one after the other, each on nodes that those before have left; only for jobs
     std::vector<std::int64_t> shape;  ///< of the job's switches; only where it is folded
+
+    /// Whether nodes follow from the groups of the network.
+    [[nodiscard]] bool goes_by_groups() const {
+        const auto by_groups = [](const std::string& one) { return one == "round-robin-groups"; };
+        return by_groups(kind) || std::ranges::any_of(jobs, by_groups, &Job::kind);
+    }
 };
 
 class Allocation {

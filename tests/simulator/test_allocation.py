@@ -70,6 +70,16 @@ def test_a_single_switch_is_one_group_however_many_interfaces_its_nodes_have() -
     assert len(times) == 1
 
 
+def test_a_single_switch_became_one_group_in_revision_7() -> None:
+    two = point(2, allreduce(2), machine("fattree", (1, 4)) | {"node": {"nics": 2, "memory_bandwidth": 10**12}})
+    one = point(2, allreduce(2), machine("fattree", (1, 4)))
+    of_jobs = {"jobs": [{"nodes": 2, "allocation": "round-robin-groups"}]}
+    assert _simulator.model_revision(two | {"allocation": "round-robin-groups"}) == 7
+    assert _simulator.model_revision(two | {"allocation": of_jobs}) == 7
+    assert _simulator.model_revision(two) == 2
+    assert _simulator.model_revision(one | {"allocation": "round-robin-groups"}) == 2
+
+
 def test_random_is_drawn_from_the_seed() -> None:
     found = [hops(8, "random", seed=seed) for seed in range(8)]
     assert found == [hops(8, "random", seed=seed) for seed in range(8)]
