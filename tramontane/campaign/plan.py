@@ -105,8 +105,6 @@ class Plan:
         Whether the batches are jobs of a batch system.
     minutes : int or None
         Longest time that a job may ask for [min]; None for any.
-    device : str
-        What simulates: one of :data:`tramontane.substrates.devices.DEVICES`.
     """
 
     root: Path
@@ -122,7 +120,6 @@ class Plan:
     threads: int = 1
     cluster: bool = False
     minutes: int | None = None
-    device: str = "cpu"
 
     @property
     def left_out(self) -> int:
@@ -248,7 +245,6 @@ def make_plan(
         threads=threads,
         cluster=cluster,
         minutes=minutes,
-        device=device,
     )
 
 

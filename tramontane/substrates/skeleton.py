@@ -11,7 +11,6 @@ from tramontane.support.layout import SHARE
 
 __all__ = [
     "LIBRARIES",
-    "calls_library",
     "complaint",
     "headers",
     "last_object",
@@ -46,11 +45,6 @@ def simulated_arguments(point: Point, keys: dict[str, Any] | None = None) -> lis
     """
     once = ["warmup=0", "repetitions=1", "data=null", "verify=0", "clock=global"]
     return [*workload_arguments(point.workload, keys or point.schedule_keys()), *once]
-
-
-def calls_library(point: Point) -> bool:
-    """Return whether a point's workload is the MPI library's own operation, and not messages of ours."""
-    return point.workload.by_library
 
 
 def outcome(printed: dict[str, Any]) -> dict[str, Any]:

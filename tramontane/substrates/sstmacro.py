@@ -124,7 +124,7 @@ class SstMacro:
         return {
             "substrate": self.name,
             **skeleton.outcome(found),
-            **(_UNCOUNTED if skeleton.calls_library(point) else json.loads(counted)),
+            **(_UNCOUNTED if point.workload.by_library else json.loads(counted)),
             "imbalance": point.imbalance,
             "wall_s": loop,
             "setup_s": max(done.wall_s - loop, 0.0),
