@@ -37,8 +37,10 @@ MEMBER = "member"
 DRAW = "draw"
 """Name of the dimension that `sample` adds."""
 
+REFERENCE = re.compile(r"\$([A-Za-z_]\w*)")
+"""What stands for a value of the scale."""
+
 _MEMBERS = "a whole number, 1 or more, or $name of the scale"
-_REFERENCE = re.compile(r"\$([A-Za-z_]\w*)")
 
 
 def _number_or_name(value: object) -> object:
@@ -173,7 +175,7 @@ def references_in(value: object) -> Iterator[str]:
         for item in value:
             yield from references_in(item)
     elif isinstance(value, str):
-        match = _REFERENCE.fullmatch(value.strip())
+        match = REFERENCE.fullmatch(value.strip())
         if match:
             yield match[1]
 
@@ -322,6 +324,3 @@ def _check_figure(experiment: Experiment) -> None:
         if name not in dimensions:
             allowed = f"a dimension: {', '.join(dimensions) or 'but the experiment varies nothing'}"
             raise InputError(experiment.path, f"figure.{key}", name, allowed, hint=closest(name, dimensions))
-
-
-__all__ = ["SCALES", "Experiment", "Figure", "Paper", "load_experiment"]

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, model_validator
 from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import list_experiments
 from tramontane.study.experiments.claims import Claim, Computed, statements
-from tramontane.study.experiments.experiments import PROCESSES, SCALES, load_experiment
+from tramontane.study.experiments.experiments import PROCESSES, load_experiment
 from tramontane.study.reading.layers import Origin
 from tramontane.study.reading.messages import explain, problem
 from tramontane.study.reading.project import EXPERIMENTS, REFERENCES
@@ -18,6 +18,7 @@ from tramontane.study.sampling.plausible import load_plausible
 from tramontane.study.sampling.sampling import Sample
 from tramontane.study.values.fields import Count, Text, Whole
 from tramontane.study.values.settings import Settings
+from tramontane.support.layout import SCALES
 
 SAMPLES = Path("configs/samples")
 SIZE = "$size"
