@@ -416,10 +416,8 @@ def find_outdated(changed: Mapping[str, int], store: Store) -> Iterable[tuple[st
     Each has the revision of its result beside it.
     """
     for identity, revision in changed.items():
-        if store.has(identity):
-            known = int(store.read(identity)["result"].get("model_revision") or 0)
-            if known < revision:
-                yield identity, known
+        if store.has(identity) and (known := store.revision(identity)) < revision:
+            yield identity, known
 
 
 def write_plan(plan: Plan) -> None:
