@@ -29,6 +29,7 @@ from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_e
 from tramontane.study.experiments.claims import printed_times
 from tramontane.study.experiments.consistency import check_experiment
 from tramontane.study.points.cost import memory_on_accelerator, on_accelerator
+from tramontane.study.reading.names import ALL, NONE
 from tramontane.substrates import get
 from tramontane.substrates.devices import goes_to_accelerator
 from tramontane.substrates.simulator import Simulator
@@ -36,9 +37,6 @@ from tramontane.support import host
 from tramontane.support.files import dump, write_if_changed
 from tramontane.support.layout import Layout, reproduce_command
 from tramontane.support.progress_line import with_progress
-
-#: Words that stand for all experiments and for none.
-ALL, NONE = "all", "none"
 
 #: What a progress line says meanwhile.
 READING = "reading experiments"

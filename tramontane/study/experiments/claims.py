@@ -7,16 +7,16 @@ ours with a reason beside them; what a check does with them is in :mod:`tramonta
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from tramontane.errors import InputError, closest, show
+from tramontane.errors import InputError, show
 from tramontane.study.reading.layers import Origin
 from tramontane.study.reading.messages import explain, problem
-from tramontane.study.reading.project import REFERENCES
 from tramontane.study.reading.reading import cached_yaml
+from tramontane.study.reading.typed import check_reference, validated
 from tramontane.study.values.expressions import ALLOWED, evaluate, names_in
 from tramontane.study.values.fields import Choice, Count, Name, Pattern, Text, Whole, WholeList
 from tramontane.study.values.quantities import DRAWABLE, STEPS
@@ -73,7 +73,6 @@ Stated = Annotated[Range, AfterValidator(_ended)]
 """A range that something may lie outside of."""
 Ratio = Annotated[Stated, AfterValidator(_bounded)]
 """A range that a ratio may lie outside of."""
-Model = TypeVar("Model", bound=Settings)
 
 
 class _Printed(Settings):
@@ -584,10 +583,8 @@ def load_claims(path: Path, root: Path) -> Claims:
     InputError
         With file, key, what was found and what is allowed.
     """
-    claims = _load(path, Claims)
-    known = cached_yaml(root / REFERENCES)
-    if claims.paper not in known:
-        raise InputError(path, "paper", claims.paper, ", ".join(known), hint=closest(claims.paper, known))
+    claims = validated(Claims, cached_yaml(path), path)
+    check_reference(claims.paper, root, path, "paper")
     return claims
 
 
@@ -626,11 +623,5 @@ def printed_times(root: Path) -> dict[str, list[dict[str, Any]]]:
 
 def load_judgement(root: Path) -> Judgement:
     """Read how strictly statements are read."""
-    return _load(root / JUDGEMENT, Judgement)
-
-
-def _load(path: Path, model: type[Model]) -> Model:
-    try:
-        return model.model_validate(cached_yaml(path))
-    except ValidationError as error:
-        raise explain(error, model, Origin(path, "").inside) from None
+    file = root / JUDGEMENT
+    return validated(Judgement, cached_yaml(file), file)
