@@ -6,7 +6,14 @@ from typing import Any
 
 from tramontane import __version__
 from tramontane.study.points.points import Point
-from tramontane.substrates.mpi.program import complaint, headers, last_object, sources, workload_arguments
+from tramontane.substrates.mpi.program import (
+    complaint,
+    headers,
+    last_object,
+    sources,
+    without_sources,
+    workload_arguments,
+)
 from tramontane.support.layout import SHARE
 
 __all__ = [
@@ -18,6 +25,7 @@ __all__ = [
     "outcome",
     "simulated_arguments",
     "sources",
+    "without_sources",
 ]
 
 
