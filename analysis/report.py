@@ -25,7 +25,7 @@ from ruamel.yaml import YAML
 
 from analysis import facts, svg
 from analysis.page import claims, formulas, interactive, machines, papers, predictions, shares
-from analysis.page.experiments import PROVENANCE, Group, Section, anchor_of, group, links, section
+from analysis.page.experiments import PROVENANCE, Group, Section, anchor_of, forms, group, links, section
 from analysis.spec import spec_of
 from tramontane.errors import InputError
 from tramontane.results import datasets
@@ -235,8 +235,7 @@ def drawings(folder: Path, page: Path) -> list[Drawing]:
         picture = Markup(svg.inline_file(file, anchor, heading))
         text = file.with_suffix(".txt")
         words = text.read_text(encoding="utf-8").strip() if text.exists() else ""
-        files = [(kind.upper(), file.with_suffix(f".{kind}")) for kind in ("svg", "png", "pdf")]
-        found.append(Drawing(anchor, heading, picture, words, links(files, page)))
+        found.append(Drawing(anchor, heading, picture, words, links(forms(file), page)))
     return found
 
 

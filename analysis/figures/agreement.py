@@ -53,8 +53,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     list of Panel
         One; from top to bottom the pairs of network and routing, in order of their names.
     """
-    pairs = zip(_texts(dataset, "topology"), _texts(dataset, "routing"), strict=True)
-    lines = np.array([f"{topology}, {routing}" for topology, routing in pairs], dtype=object)
+    lines = _lines(dataset)
     names = sorted(set(lines))
 
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
@@ -71,8 +70,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     """Ratios by network and routing: how many, the median and the ends."""
     ratio = np.asarray(dataset["ratio"].values, dtype=np.float64)
-    pairs = zip(_texts(dataset, "topology"), _texts(dataset, "routing"), strict=True)
-    lines = np.array([f"{topology}, {routing}" for topology, routing in pairs], dtype=object)
+    lines = _lines(dataset)
     rows = []
     for name in sorted(set(lines)):
         own = ratio[lines == name]
@@ -88,6 +86,12 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
 
 def _texts(dataset: xr.Dataset, name: str) -> list[str]:
     return [str(value) for value in dataset[name].values]
+
+
+def _lines(dataset: xr.Dataset) -> "np.ndarray":
+    """Return network and routing of each row, which name its line."""
+    pairs = zip(_texts(dataset, "topology"), _texts(dataset, "routing"), strict=True)
+    return np.array([f"{topology}, {routing}" for topology, routing in pairs], dtype=object)
 
 
 def _draw_dots(axes: "Axes", dataset: xr.Dataset, lines: "np.ndarray", names: list[str]) -> "list[Line2D]":

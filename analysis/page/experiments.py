@@ -19,7 +19,7 @@ from analysis.spec import spec_of
 from analysis.table import Table
 from tramontane.results.revisions import newest, tally
 from tramontane.support import formatting
-from tramontane.support.layout import FAILED, reproduce_command
+from tramontane.support.layout import FAILED, FIGURE_FORMATS, reproduce_command
 
 #: Attributes of a dataset that say where it comes from, with their headings.
 PROVENANCE = {
@@ -115,11 +115,7 @@ def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path
     anchor = anchor_of(name)
     title = str(attrs.get("title", name))
     picture = figures / f"{name}.svg"
-    files = [
-        *((kind.upper(), figures / f"{name}.{kind}") for kind in ("svg", "png", "pdf")),
-        ("NetCDF", dataset_file),
-        ("tables", figures / f"{name}.md"),
-    ]
+    files = [*forms(picture), ("NetCDF", dataset_file), ("tables", figures / f"{name}.md")]
     largest = facts.largest_ranks(dataset)
     failed = figures / f"{name}.{FAILED}"
     problem = failed.read_text(encoding="utf-8").strip() if failed.exists() else ""
@@ -177,6 +173,11 @@ def _message(points: Path, identity: str) -> str:
         return "no message was recorded"
 
 
+def forms(drawn: Path) -> list[tuple[str, Path]]:
+    """Return words and files of the forms that a figure was drawn in, from its file of any form."""
+    return [(kind.upper(), drawn.with_suffix(f".{kind}")) for kind in FIGURE_FORMATS]
+
+
 def links(files: Iterable[tuple[str, Path]], page: Path) -> list[tuple[str, str]]:
     """Return words and addresses, relative to the page, of the files that exist, but of words in place of a figure."""
     there = [each for each in files if each[1].exists() and not each[1].with_suffix(f".{FAILED}").exists()]
@@ -212,8 +213,7 @@ def group(sections: Iterable[tuple[str, Section]], sheets: Path, page: Path) -> 
         number = _OF_PAPER.fullmatch(name)
         title = members[0].title if len(members) == 1 else ("" if number else name.replace("-", " ").capitalize())
         heading = ": ".join(part for part in (f"Figure {int(number[1])}" if number else "", title) if part)
-        files = [(kind.upper(), sheets / f"{name}.{kind}") for kind in ("svg", "png", "pdf")]
-        files.append(("tables", sheets / f"{name}.md"))
+        files = [*forms(sheets / f"{name}.svg"), ("tables", sheets / f"{name}.md")]
         groups.append(
             (int(number[1]) if number else 10**6, Group(f"figure-{name.lower()}", heading, members, links(files, page)))
         )

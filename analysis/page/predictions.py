@@ -7,7 +7,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from analysis import svg
-from analysis.page.experiments import anchor_of, links
+from analysis.page.experiments import anchor_of, forms, links
 
 HEADINGS = {
     "left-out-simulated": "Real machines, by the simulator without the rows of a shape",
@@ -46,7 +46,6 @@ def judged(root: Path, page: Path) -> Sequence[Judged]:
         if drawn.exists() and printed.exists():
             anchor = anchor_of(f"judged-{name}")
             picture = Markup(svg.inline_file(drawn, anchor, heading))
-            files = [(kind.upper(), drawn.with_suffix(f".{kind}")) for kind in ("svg", "png", "pdf")]
             table = printed.read_text(encoding="utf-8").strip()
-            found.append(Judged(anchor, heading, table, picture, links(files, page)))
+            found.append(Judged(anchor, heading, table, picture, links(forms(drawn), page)))
     return found

@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from analysis import svg
-from analysis.page.experiments import anchor_of, links
+from analysis.page.experiments import anchor_of, forms, links
 from analysis.shares import read_study
 from tramontane.claims import published_studies
 from tramontane.claims.share_tables import process_counts, sentences
@@ -149,8 +149,7 @@ def _study(name: str, data: Mapping[str, Any], root: Path, scale: str, page: Pat
         drawn = folder / f"{picture}.svg"
         if drawn.exists():
             text = svg.inline_file(drawn, anchor_of(f"{whole}-{picture}"), caption)
-            files = [(kind.upper(), drawn.with_suffix(f".{kind}")) for kind in ("svg", "png", "pdf")]
-            pictures.append(Picture(Markup(text), caption, links(files, page)))
+            pictures.append(Picture(Markup(text), caption, links(forms(drawn), page)))
     ours = data.get("own_machine")
     machines = ([{**ours, "draw": "ours"}] if ours else []) + list(data["machines"][:_SHOWN])
     best = [[str(own["draw"]), str(len(own["holds"])), ", ".join(own["violated"]) or "none"] for own in machines]

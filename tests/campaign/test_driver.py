@@ -14,7 +14,7 @@ import pytest
 
 from tramontane.campaign import driver
 from tramontane.campaign.driver import Options, find_profile, header, snakemake_command, summary
-from tramontane.campaign.plan import Plan, make_plan
+from tramontane.campaign.plan import Plan, Resources, make_plan
 from tramontane.errors import InputError
 from tramontane.results import datasets
 from tramontane.results.collate import collate_manifest
@@ -26,10 +26,10 @@ OPTIONS = Options(cores=2, memory=10**10)
 
 
 def test_the_header_says_what_is_there_and_what_is_to_be_run(project: Path, execute: Execute) -> None:
-    [line] = header(make_plan(project, "smoke", cores=2), OPTIONS)
+    [line] = header(make_plan(project, "smoke", resources=Resources(cores=2)), OPTIONS)
     assert re.match(r"smoke: 1 experiment, 5 points, 0 there, 5 to run in \d batch(es)?; about ", line)
     assert line.endswith(" of processor time on 2 cores")
-    [line] = header(make_plan(project, "smoke", device="gpu"), OPTIONS)
+    [line] = header(make_plan(project, "smoke", resources=Resources(device="gpu")), OPTIONS)
     assert re.search(r"5 to run in 1 batch; about [^,]* on a GPU$", line)
     execute(project)
     assert list(header(make_plan(project, "smoke"), OPTIONS)) == ["smoke: 1 experiment, 5 points, 5 there"]
@@ -45,7 +45,7 @@ def test_the_header_says_which_results_are_old(project: Path, execute: Execute, 
 
 
 def test_the_header_says_which_points_do_not_fit(project: Path) -> None:
-    first, second = header(make_plan(project, "smoke", memory=1_000_000), OPTIONS)
+    first, second = header(make_plan(project, "smoke", resources=Resources(memory=1_000_000)), OPTIONS)
     assert first == "smoke: 1 experiment, 5 points, 0 there"
     assert second.startswith("5 points left out: up to ")
     assert "of memory needed, 1 MB there" in second
@@ -63,7 +63,7 @@ def test_the_summary_counts_failures(project: Path, execute: Execute, fake: Any)
 
 
 def test_the_workflow_is_started_with_what_it_may_use(project: Path) -> None:
-    plan = make_plan(project, "smoke", memory=10**10)
+    plan = make_plan(project, "smoke", resources=Resources(memory=10**10))
     command = snakemake_command(plan, CODE / "workflow" / "profiles" / "default", OPTIONS)
     assert command[command.index("--cores") + 1] == "2"
     assert command[command.index("--resources") + 1] == "mem_mb=10000"
@@ -72,11 +72,11 @@ def test_the_workflow_is_started_with_what_it_may_use(project: Path) -> None:
     command = snakemake_command(plan, CODE / "workflow" / "profiles" / "slurm", Options(2, None, "slurm"))
     assert "--cores" not in command
     assert "--resources" not in command
-    gpu = make_plan(project, "smoke", device="gpu")
+    gpu = make_plan(project, "smoke", resources=Resources(device="gpu"))
     command = snakemake_command(gpu, CODE / "workflow" / "profiles" / "default", OPTIONS)
     assert command[command.index("--resources") + 1] == "gpu=1"
     # On a cluster it is a limit for each job, and not for all of them together.
-    plan = make_plan(project, "smoke", memory=10**10, cluster=True)
+    plan = make_plan(project, "smoke", resources=Resources(memory=10**10, cluster=True))
     assert "--resources" not in snakemake_command(plan, CODE / "workflow" / "profiles" / "slurm", OPTIONS)
 
 

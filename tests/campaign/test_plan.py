@@ -14,7 +14,7 @@ import pytest
 
 from tramontane.campaign.driver import Options, header
 from tramontane.campaign.overview import describe, forecast
-from tramontane.campaign.plan import Needed, Plan, find_needed, find_outdated, make_plan, select, write_plan
+from tramontane.campaign.plan import Needed, Plan, Resources, find_needed, find_outdated, make_plan, select, write_plan
 from tramontane.campaign.rules import Rules
 from tramontane.errors import InputError
 from tramontane.results.collate import collate_manifest
@@ -272,10 +272,10 @@ def test_a_point_is_run_unless_what_is_published_spares_it(
 def test_points_that_do_not_fit_are_left_out(project: Path) -> None:
     everything = make_plan(project, "smoke")
     sizes = sorted(job.memory for job in everything.jobs)
-    plan = make_plan(project, "smoke", memory=sizes[0] - 1)
+    plan = make_plan(project, "smoke", resources=Resources(memory=sizes[0] - 1))
     assert plan.jobs == []
     assert len(plan.too_large) == 5
-    assert make_plan(project, "smoke", memory=sizes[-1]).too_large == []
+    assert make_plan(project, "smoke", resources=Resources(memory=sizes[-1])).too_large == []
 
 
 def test_points_of_an_absent_substrate_are_left_out_and_said(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

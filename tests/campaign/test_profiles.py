@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from tramontane.campaign import driver
 from tramontane.campaign.driver import Options, snakemake_command
-from tramontane.campaign.plan import make_plan
+from tramontane.campaign.plan import Resources, make_plan
 from tramontane.campaign.profiles import Profile, read_profile
 from tramontane.cli import app
 from tramontane.errors import InputError
@@ -56,7 +56,7 @@ def test_a_mistake_is_one_line(project: Path, monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_a_profile_of_ones_own_that_runs_jobs_here_has_the_cores_asked_for(project: Path, tmp_path: Path) -> None:
-    plan = make_plan(project, "smoke", memory=10**10)
+    plan = make_plan(project, "smoke", resources=Resources(memory=10**10))
     options = Options(cores=1, memory=None, profile="mine")
     command = snakemake_command(plan, write(tmp_path / "mine", "cores: all"), options)
     assert command[command.index("--cores") + 1] == "1"

@@ -13,7 +13,7 @@ import pytest
 
 from tramontane.campaign import rules as rules_module
 from tramontane.campaign import slurm
-from tramontane.campaign.plan import Plan, make_plan, write_plan
+from tramontane.campaign.plan import Plan, Resources, make_plan, write_plan
 from tramontane.campaign.rules import Rules, Step, figure_outputs, sheet_outputs, study_outputs
 from tramontane.campaign.slurm import limits
 from tramontane.study.points.cost import rates
@@ -37,7 +37,7 @@ def test_a_step_is_fresh_if_all_outputs_are_newer_than_all_inputs(tmp_path: Path
 
 
 def test_resources_of_a_batch_follow_its_estimate(project: Path) -> None:
-    plan = make_plan(project, "smoke", cores=1, memory=10**12)
+    plan = make_plan(project, "smoke", resources=Resources(cores=1, memory=10**12))
     write_plan(plan)
     rules = Rules(project)
     for batch in plan.batches:
@@ -52,7 +52,7 @@ def test_resources_of_a_batch_follow_its_estimate(project: Path) -> None:
 
 
 def test_what_is_measured_starts_before_what_takes_longer(project: Path) -> None:
-    plan = make_plan(project, "smoke", cores=1)
+    plan = make_plan(project, "smoke", resources=Resources(cores=1))
     write_plan(plan)
     contents = json.loads(plan.layout.plan.read_text(encoding="utf-8"))
     name, batch = next(iter(contents["batches"].items()))
@@ -78,7 +78,7 @@ ENDINGS = {
 def test_a_job_is_sent_again_with_more_of_what_it_lacked(
     project: Path, monkeypatch: pytest.MonkeyPatch, endings: tuple[str, ...]
 ) -> None:
-    plan = make_plan(project, "smoke", cores=1, cluster=True)
+    plan = make_plan(project, "smoke", resources=Resources(cores=1, cluster=True))
     write_plan(plan)
     batch = plan.batches[0].identity
     here = Path.cwd()
@@ -106,7 +106,7 @@ def test_a_job_is_sent_again_with_more_of_what_it_lacked(
 def test_a_job_never_asks_for_more_time_than_the_partition_allows(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = make_plan(project, "smoke", cores=1, cluster=True, minutes=15)
+    plan = make_plan(project, "smoke", resources=Resources(cores=1, cluster=True, minutes=15))
     write_plan(plan)
     wildcards = SimpleNamespace(scale="smoke", batch=plan.batches[0].identity)
     monkeypatch.setattr(slurm, "attempts", lambda batch, number: slurm.Attempts(time=number))
@@ -115,7 +115,7 @@ def test_a_job_never_asks_for_more_time_than_the_partition_allows(
 
 def test_a_batch_takes_as_many_cores_as_a_point_has_threads(project: Path) -> None:
     for threads in (1, 3):
-        plan = make_plan(project, "smoke", cores=6, threads=threads)
+        plan = make_plan(project, "smoke", resources=Resources(cores=6, threads=threads))
         assert len(plan.batches) <= 24 // threads  # so many run side by side
         write_plan(plan)
         for batch in plan.batches:
@@ -125,7 +125,7 @@ def test_a_batch_takes_as_many_cores_as_a_point_has_threads(project: Path) -> No
 
 def test_a_batch_of_points_left_to_a_gpu_asks_for_one(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def gpus(device: str) -> list[int]:
-        plan = make_plan(project, "smoke", cores=4, device=device)
+        plan = make_plan(project, "smoke", resources=Resources(cores=4, device=device))
         write_plan(plan)
         return [Rules(project).gpus(SimpleNamespace(scale="smoke", batch=each.identity)) for each in plan.batches]
 
@@ -135,7 +135,7 @@ def test_a_batch_of_points_left_to_a_gpu_asks_for_one(project: Path, monkeypatch
     ranks = sorted(point.ranks for point in make_plan(project, "smoke").points.values())
     monkeypatch.setattr(devices, "LEAST_RANKS", ranks[-1])
     assert set(gpus("auto")) == {0, 1}
-    plan = make_plan(project, "smoke", device="auto")
+    plan = make_plan(project, "smoke", resources=Resources(device="auto"))
     assert {job.point.ranks for job in plan.jobs if job.on_gpu} == {ranks[-1]}
     assert plan.gpu_seconds > 0
     of_lanes = rates()["gpu_memory"]["lanes"] * rates()["gpu_memory"]["bytes_per_lane"]
@@ -144,7 +144,7 @@ def test_a_batch_of_points_left_to_a_gpu_asks_for_one(project: Path, monkeypatch
 
 
 def test_a_batch_never_asks_for_more_memory_than_the_plan_allows(project: Path) -> None:
-    plan = make_plan(project, "smoke", cores=1, memory=95_000_000)
+    plan = make_plan(project, "smoke", resources=Resources(cores=1, memory=95_000_000))
     write_plan(plan)
     assert plan.batches
     wildcards = SimpleNamespace(scale="smoke", batch=plan.batches[0].identity)
@@ -154,7 +154,11 @@ def test_a_batch_never_asks_for_more_memory_than_the_plan_allows(project: Path) 
 def test_a_job_asks_for_mebibytes_as_slurm_counts(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And so never for more than the largest node has, whose memory Slurm tells in MiB as well."""
     node = 256_000
-    plan = make_plan(project, "smoke", cores=1, cluster=True, memory=limits([("a*", "30:00", str(node), "")]).memory)
+    plan = make_plan(
+        project,
+        "smoke",
+        resources=Resources(cores=1, cluster=True, memory=limits([("a*", "30:00", str(node), "")]).memory),
+    )
     write_plan(plan)
     batch = plan.batches[0]
     wildcards = SimpleNamespace(scale="smoke", batch=batch.identity)

@@ -223,7 +223,7 @@ def test_a_verdict_says_which_model_revisions_it_rests_on(root: Path, store: Cal
     assert verdicts["chosen"].revisions == verdicts["chosen"].choices[0].revisions == (2,)
     assert verdicts["sums"].revisions == ()
     assert verdicts["faster"].marked == "reproduced (revisions 1 and 2)"
-    assert "| reproduced (revisions 1 and 2) |" in pages.markdown([verdicts["faster"]])
+    assert "| reproduced (revisions 1 and 2) |" in pages.table_of([verdicts["faster"]])
     assert json.loads(json.dumps(verdicts["faster"].as_data()))["revisions"] == [1, 2]
 
 

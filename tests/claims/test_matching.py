@@ -1,5 +1,6 @@
 """The machine that agrees best with a paper: how machines are ranked, and the file that tells it."""
 
+import resource
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tramontane.claims.waves import near
 from tramontane.errors import InputError
 from tramontane.study import load_machine, validate_file
 from tramontane.study.experiments.studies import load_study
+from tramontane.support.files import UnwritableError
 
 ROOT = Path(__file__).parents[2]
 STUDY = load_study("zheng2018", ROOT)
@@ -94,6 +96,19 @@ def test_the_machine_is_a_valid_file_that_says_what_it_violates(tmp_path: Path) 
     assert f"{machine.link.bandwidth} B/s" == drawn["link_bandwidth"]
     assert f"{machine.packet} B" == drawn["packet"]
     assert machine.buffer >= 8 * machine.packet - machine.packet
+
+
+def test_a_machine_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    file = tmp_path / "best.yaml"
+    file.write_text("as it was\n")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))  # stands in for a full disk
+    try:
+        with pytest.raises(UnwritableError):
+            nearest.write("zheng2018", answer(FOUND), ROOT, file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert file.read_text() == "as it was\n"
 
 
 def test_what_asks_for_ranks_and_sets_nothing_of_a_machine_is_no_part_of_it() -> None:

@@ -164,8 +164,8 @@ def test_crossings_without_series_name_the_experiment(tmp_path: Path) -> None:
 
 def test_evidence_is_left_out_on_request() -> None:
     verdict = Verdict("Z-1", "Z", "Fig. 1", "transposition", "a | b", "reproduced", "because", "laptop")
-    assert pages.markdown([verdict]).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced |  | because |"
-    assert pages.markdown([verdict], evidence=False).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced |  |"
+    assert pages.table_of([verdict]).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced |  | because |"
+    assert pages.table_of([verdict], evidence=False).splitlines()[-1] == r"| Z-1 | Z, Fig. 1 | a \| b | reproduced |  |"
 
 
 def test_crossings_are_where_medians_meet_with_the_places_of_all_members(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.faults import campaign
 from tests.preload import preloaded
 from tests.waiting import wait_for
 from tramontane.campaign.batch import run_batch
-from tramontane.campaign.plan import make_plan, write_plan
+from tramontane.campaign.plan import Resources, make_plan, write_plan
 from tramontane.results.store import Store
 from tramontane.substrates.checkpoints import MINUTES
 
@@ -243,7 +243,7 @@ def test_points_that_can_not_fit_are_recorded_with_their_prediction(tmp_path: Pa
     file.write_text(file.read_text().replace("[4, 4, 4]", "[32, 32, 32]").replace("ranks: 128", "ranks: 4096"))
     limit = 400 * 2**20
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    plan = make_plan(project, "smoke", cores=1)
+    plan = make_plan(project, "smoke", resources=Resources(cores=1))
     write_plan(plan)
     resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
     try:

@@ -82,7 +82,7 @@ def write_archive(root: Path, scale: str, out: Path) -> int:
     }
     sizes = {place: path.stat().st_size for place, path in files.items()}
     sizes |= {place: len(text.encode()) for place, text in texts.items()}
-    texts[PurePosixPath(CRATE)] = crate_metadata(root, scale, sorted(sizes), sizes, about, _cited(root, scale))
+    texts[PurePosixPath(CRATE)] = crate_metadata(root, scale, sizes, about, _cited(root, scale))
     with _naming(out), folder_beside(out) as folder:
         temporary = folder / out.name
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as bundle:
@@ -183,7 +183,7 @@ def _iso(stamp: tuple[int, int, int, int, int, int]) -> str:
 
 
 def _entry(place: PurePosixPath, created: str) -> zipfile.ZipInfo:
-    time = datetime.datetime.fromisoformat(created.replace("Z", "+00:00"))
+    time = datetime.datetime.fromisoformat(created)
     stamp = (time.year, time.month, time.day, time.hour, time.minute, time.second)
     entry = zipfile.ZipInfo(str(place), max(stamp, _EPOCH))
     entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, _MODE

@@ -1,7 +1,7 @@
 """Describes a bundle as a research object crate (RO-Crate), which data repositories and search engines read."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -31,7 +31,6 @@ _SOFTWARE = "#tramontane"
 def crate_metadata(
     root: Path,
     scale: str,
-    files: Iterable[PurePosixPath],
     sizes: Mapping[PurePosixPath, int],
     versions: Mapping[str, Any],
     cited: Collection[str],
@@ -44,10 +43,8 @@ def crate_metadata(
         Folder that holds ``configs/references.yaml``, and ``CITATION.cff`` if the study has one.
     scale : str
         Scale of the campaign.
-    files : iterable of PurePosixPath
-        Files of the bundle; the records of points are described together.
     sizes : mapping
-        Their sizes [B].
+        Files of the bundle with their sizes [B]; the records of points are described together.
     versions : mapping
         Content of ``versions.json``.
     cited : collection of str
@@ -68,9 +65,9 @@ def crate_metadata(
     crate.keywords = ["communication", "network simulation", "numerical weather prediction"]
     crate.root_dataset["datePublished"] = versions["created"]
     records = PurePosixPath(POINTS.as_posix())
-    for file in files:
+    for file, size in sorted(sizes.items()):
         if not file.is_relative_to(records):
-            properties: dict[str, Any] = {"contentSize": str(sizes[file])}
+            properties: dict[str, Any] = {"contentSize": str(size)}
             if file.suffix in _FORMATS:
                 properties["encodingFormat"] = _FORMATS[file.suffix]
             crate.add_file(dest_path=str(file), properties=properties)

@@ -29,7 +29,6 @@ from tramontane.results.store import MISSING, POINTS, Store, digest_of, failed, 
 from tramontane.study.patterns import patterns
 from tramontane.support.layout import Layout
 
-_CHUNK = 1 << 20
 _LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
 _IDENTITY = re.compile(r"[0-9a-f]{16}")
 _NAME = re.compile(r"[\w.+-]{1,200}")
@@ -209,16 +208,11 @@ def _checksums(bundle: zipfile.ZipFile, names: Collection[str]) -> Iterator[str]
         if name not in names:
             yield f"{_short(name)} is missing"
             continue
-        digest = hashlib.sha256()
         try:
-            with bundle.open(name) as stream:
-                while chunk := stream.read(_CHUNK):
-                    digest.update(chunk)
+            if _sha256(bundle, name) != wanted:
+                yield f"{_short(name)} has changed"
         except (zipfile.BadZipFile, zlib.error, EOFError):
             yield f"{_short(name)} is damaged"
-            continue
-        if digest.hexdigest() != wanted:
-            yield f"{_short(name)} has changed"
 
 
 def _state(
@@ -284,8 +278,7 @@ def _tables(bundle: zipfile.ZipFile, records: dict[str, str], names: Container[s
             yield f"{_short(name)} is missing"
             continue
         try:
-            with bundle.open(name) as stream:
-                right = hashlib.file_digest(stream, "sha256").hexdigest() == digest  # type: ignore[arg-type]
+            right = _sha256(bundle, name) == digest
         except (zipfile.BadZipFile, zlib.error, EOFError):
             right = False
         if not right:
@@ -309,6 +302,11 @@ def _content(bundle: zipfile.ZipFile, name: str, most: int | None = None) -> byt
     if (size := bundle.getinfo(name).file_size) > most:
         raise ValueError(f"{_short(name)} has {size} bytes; at most {most}")
     return bundle.read(name)
+
+
+def _sha256(bundle: zipfile.ZipFile, name: str) -> str:
+    with bundle.open(name) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _matching(pattern: re.Pattern[str], text: Any) -> str:

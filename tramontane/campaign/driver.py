@@ -21,7 +21,7 @@ from xml.parsers import expat
 
 from tramontane.campaign.causes import why
 from tramontane.campaign.lock import only_one
-from tramontane.campaign.plan import Plan, check_scale, make_plan, write_plan
+from tramontane.campaign.plan import Plan, Resources, check_scale, make_plan, write_plan
 from tramontane.campaign.profiles import read_profile
 from tramontane.campaign.progress import CampaignTally, progress
 from tramontane.campaign.rules import Rules
@@ -102,25 +102,21 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
         raise InputError("profile", "", options.profile, "a path without $, ` and \\", problem=problem)
     first = commands_first() if cluster else []
     limits = find_limits(profile) if cluster else Limits()
-    device = devices.of_campaign(limits.gpus if cluster else None, options.device)
+    resources = Resources(
+        cores=options.cores,
+        memory=options.memory or limits.memory,
+        threads=options.threads,
+        cluster=cluster,
+        minutes=limits.minutes,
+        device=devices.of_campaign(limits.gpus if cluster else None, options.device),
+    )
     layout = Layout(root, scale)
     with _ends_on_signals() as signals, only_one(layout.folder) as lock:
         if lock is None:
             _say(f"another run of the {scale} campaign is going on in this checkout; wait for it, or stop it first")
             return 1
         plan = make_plan(
-            root,
-            scale,
-            experiments,
-            refresh=options.refresh,
-            cores=options.cores,
-            memory=options.memory or limits.memory,
-            run=options.run,
-            where=options.where,
-            threads=options.threads,
-            cluster=cluster,
-            minutes=limits.minutes,
-            device=device,
+            root, scale, experiments, resources, refresh=options.refresh, run=options.run, where=options.where
         )
         if not plan.experiments:
             _say("no experiment asked for: everything is set up, nothing was run")
@@ -179,9 +175,9 @@ def header(plan: Plan, options: Options) -> Iterator[str]:
         yield f"{found}, marked as older than the simulator's {plan.revision}{again}"
     for reason, identities in plan.absent.items():
         yield f"{plural(len(identities), 'point')} left out: {reason}"
-    if plan.too_large and plan.memory is not None:
+    if plan.too_large and plan.resources.memory is not None:
         largest = about_bytes(max(job.memory for job in plan.too_large))
-        limit = f"{about_bytes(plan.memory)} there (MEMORY=... overrides this)"
+        limit = f"{about_bytes(plan.resources.memory)} there (MEMORY=... overrides this)"
         yield f"{plural(len(plan.too_large), 'point')} left out: up to {largest} of memory needed, {limit}"
 
 
@@ -192,9 +188,10 @@ def snakemake_command(plan: Plan, profile: Path, options: Options) -> list[str]:
         raise InputError(plan.root / "Snakefile", "", None, "a checkout of Tramontane", problem="no such file")
     local = ["--cores", str(options.cores)] if read_profile(profile).local else []
     # Points that together need more memory than there is must not run at the same time; on a cluster each has a node.
-    limits = [f"mem_mb={int(plan.memory / 1e6)}"] if plan.memory is not None else []
+    memory = plan.resources.memory
+    limits = [f"mem_mb={int(memory / 1e6)}"] if memory is not None else []
     limits += ["gpu=1"] * any(batch.on_gpu for batch in plan.batches)  # which has one point at a time
-    limit = ["--resources", *limits] if limits and not plan.cluster else []
+    limit = ["--resources", *limits] if limits and not plan.resources.cluster else []
     return [
         *(sys.executable, "-m", "snakemake", "--snakefile", str(snakefile), "--directory", str(plan.root)),
         *("--profile", str(profile), *local, *limit, "--config", f"scale={plan.scale}"),

@@ -8,8 +8,6 @@ from typing import Any
 
 from tramontane.campaign.packing import Batch, Job, pack_all
 from tramontane.campaign.plan import (
-    ALL,
-    NONE,
     READING,
     PlannedExperiment,
     check_scale,
@@ -25,6 +23,7 @@ from tramontane.results.store import Store
 from tramontane.study import SCALES, Experiment, expand, load_experiment
 from tramontane.study.networks.mapping import in_words
 from tramontane.study.patterns import patterns
+from tramontane.study.reading.names import ALL, NONE
 from tramontane.study.traces.traces import Counts, counts
 from tramontane.study.workloads.jobs import Jobs
 from tramontane.study.workloads.program_text import Origins, lines, lines_of_jobs

@@ -6,6 +6,7 @@ changes, because the workflow goes by times of modification: whoever changes not
 
 import dataclasses
 import json
+import math
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -28,6 +29,7 @@ from tramontane.study import SCALES, Experiment, Point, estimate, expand, list_e
 from tramontane.study.experiments.claims import printed_times
 from tramontane.study.experiments.consistency import check_experiment
 from tramontane.study.points.cost import memory_on_accelerator, on_accelerator
+from tramontane.study.reading.names import ALL, NONE
 from tramontane.substrates import get
 from tramontane.substrates.devices import goes_to_accelerator
 from tramontane.substrates.simulator import Simulator
@@ -35,9 +37,6 @@ from tramontane.support import host
 from tramontane.support.files import dump, write_if_changed
 from tramontane.support.layout import Layout, reproduce_command
 from tramontane.support.progress_line import with_progress
-
-#: Words that stand for all experiments and for none.
-ALL, NONE = "all", "none"
 
 #: What a progress line says meanwhile.
 READING = "reading experiments"
@@ -74,6 +73,38 @@ class PlannedExperiment:
 
 
 @dataclass(frozen=True)
+class Resources:
+    """What a campaign may use.
+
+    Parameters
+    ----------
+    cores : int or None
+        Cores that will share the batches; None for this machine's.
+    memory : int or None
+        Largest memory that a point may need [B]; None for any.
+    threads : int
+        Threads, and so cores, for each point.
+    cluster : bool
+        Whether the batches are jobs of a batch system.
+    minutes : int or None
+        Longest time that a job may ask for [min]; None for any.
+    device : str
+        What simulates; with ``gpu`` and ``auto`` there is a GPU (:func:`tramontane.substrates.devices.of_campaign`).
+    """
+
+    cores: int | None = None
+    memory: int | None = None
+    threads: int = 1
+    cluster: bool = False
+    minutes: int | None = None
+    device: str = "cpu"
+
+
+#: All of this machine, and any memory.
+HERE = Resources()
+
+
+@dataclass(frozen=True)
 class Plan:
     """What is to be run, and why.
 
@@ -93,20 +124,12 @@ class Plan:
         The simulator's newest model revision; None if it has not been compiled.
     too_large : list of Job
         Points that need more memory than there is, and are left out.
-    memory : int or None
-        How much there is [B]; None if nobody asked.
     absent : dict
         Points that are left out, by why: their substrate can't run (and what installs it), or nobody asks for them.
     published : frozenset of str
         Points that need not be run, because their records come with the project.
-    threads : int
-        Threads, and so cores, for each point.
-    cluster : bool
-        Whether the batches are jobs of a batch system.
-    minutes : int or None
-        Longest time that a job may ask for [min]; None for any.
-    device : str
-        What simulates: one of :data:`tramontane.substrates.devices.DEVICES`.
+    resources : Resources
+        What it was made for.
     """
 
     root: Path
@@ -116,13 +139,9 @@ class Plan:
     outdated: dict[str, int] = field(default_factory=dict)
     revision: int | None = None
     too_large: list[Job] = field(default_factory=list)
-    memory: int | None = None
     absent: dict[str, list[str]] = field(default_factory=dict)
     published: frozenset[str] = frozenset()
-    threads: int = 1
-    cluster: bool = False
-    minutes: int | None = None
-    device: str = "cpu"
+    resources: Resources = HERE
 
     @property
     def left_out(self) -> int:
@@ -159,16 +178,11 @@ def make_plan(
     root: Path,
     scale: str,
     experiments: Sequence[str] = (ALL,),
+    resources: Resources = HERE,
     *,
     refresh: bool = False,
-    cores: int | None = None,
-    memory: int | None = None,
     run: bool = True,
     where: str | None = None,
-    threads: int = 1,
-    cluster: bool = False,
-    minutes: int | None = None,
-    device: str = "cpu",
 ) -> Plan:
     """Return the plan of a campaign; writes nothing.
 
@@ -180,24 +194,14 @@ def make_plan(
         One of `tramontane.study.SCALES`.
     experiments : sequence of str, optional
         Names of experiments, or "all", or "none".
+    resources : Resources, optional
+        What batches are made for.
     refresh : bool, optional
         Whether to run points again whose result is of an older model revision.
-    cores : int, optional
-        Cores that will share the batches; by default this machine's.
-    memory : int, optional
-        Largest memory a point may need [B]; by default any.
     run : bool, optional
         False: no point is run; figures and report show what is there.
     where : str, optional
         Only points for which this expression of their coordinates holds are run.
-    threads : int, optional
-        Threads, and so cores, for each point.
-    cluster : bool, optional
-        Whether the batches are jobs of a batch system.
-    minutes : int, optional
-        Longest time that a job may ask for [min]; by default any.
-    device : str, optional
-        What simulates; with ``gpu`` and ``auto`` there is a GPU (:func:`tramontane.substrates.devices.of_campaign`).
 
     Raises
     ------
@@ -231,24 +235,21 @@ def make_plan(
     elif wanted:
         absent[_NOT_ASKED] = sorted(wanted)
     wanted -= {identity for identities in absent.values() for identity in identities}
-    jobs = [make_job(points[identity], device) for identity in sorted(wanted)]
-    too_large = [job for job in jobs if memory is not None and job.memory > memory]
-    fitting = [job for job in jobs if memory is None or job.memory <= memory]
+    jobs = [make_job(points[identity], resources.device) for identity in sorted(wanted)]
+    largest = math.inf if resources.memory is None else resources.memory
+    too_large = [job for job in jobs if job.memory > largest]
+    fitting = [job for job in jobs if job.memory <= largest]
     return Plan(
         root=root,
         scale=scale,
         experiments=[dataclasses.replace(entry, missing=frozenset(wanted & entry.points.keys())) for entry in planned],
-        batches=pack_all(fitting, max(1, (cores or host.cores()) // threads)),
+        batches=pack_all(fitting, max(1, (resources.cores or host.cores()) // resources.threads)),
         outdated=outdated,
         revision=revision,
         too_large=too_large,
-        memory=memory,
         absent=absent,
         published=published,
-        threads=threads,
-        cluster=cluster,
-        minutes=minutes,
-        device=device,
+        resources=resources,
     )
 
 
@@ -420,10 +421,8 @@ def find_outdated(changed: Mapping[str, int], store: Store) -> Iterable[tuple[st
     Each has the revision of its result beside it.
     """
     for identity, revision in changed.items():
-        if store.has(identity):
-            known = int(store.read(identity)["result"].get("model_revision") or 0)
-            if known < revision:
-                yield identity, known
+        if store.has(identity) and (known := store.revision(identity)) < revision:
+            yield identity, known
 
 
 def write_plan(plan: Plan) -> None:
@@ -519,10 +518,10 @@ def _outline(plan: Plan, reported: Sequence[str]) -> dict[str, Any]:
     return {
         "scale": plan.scale,
         "command": command(plan, reported),
-        "memory_bytes": plan.memory,
-        "minutes": plan.minutes,
-        "cluster": plan.cluster,
-        "threads": plan.threads,
+        "memory_bytes": plan.resources.memory,
+        "minutes": plan.resources.minutes,
+        "cluster": plan.resources.cluster,
+        "threads": plan.resources.threads,
         "experiments": {
             name: [batch for batch, points in members.items() if points & wanted.get(name, set())] for name in reported
         },

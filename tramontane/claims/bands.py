@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from tramontane.claims.outcome import Lacking, Span
 from tramontane.results.members import ends, middle
+from tramontane.results.revisions import MEMBER
 from tramontane.study.experiments.claims import Judgement
 from tramontane.support.formatting import count
 
-RANKS = "ranks"
-MEMBER = "member"
+#: Dimensions of datasets.
+RANKS, SERIES = "ranks", "series"
 
 #: How many series are named one by one.
 _SHOWN = 3

@@ -10,13 +10,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from tramontane.claims.bands import SERIES
 from tramontane.errors import InputError
 from tramontane.results import datasets
 from tramontane.results.revisions import MEMBER, newest_members
 from tramontane.support.formatting import rounded
-from tramontane.support.layout import Layout
-
-SERIES = "series"
+from tramontane.support.tables import markdown
 
 Floats = NDArray[np.float64]
 
@@ -33,23 +32,20 @@ def crossings(root: Path, scale: str, experiment: str) -> str:
     InputError
         If there is no dataset of that experiment, it has no times or no series, or its axis has no logarithm.
     """
-    file = Layout(root, scale).dataset(experiment)
-    if not file.exists():
-        known = ", ".join(sorted(path.stem for path in file.parent.glob("*.nc"))) or "nothing yet"
-        raise InputError("crossings", "", experiment, known, problem=f"no results of '{experiment}' at scale {scale}")
-    dataset = datasets.read(file)
+    dataset = datasets.of_experiment(root, scale, experiment, "crossings")
     along = json.loads(dataset.attrs["figure_json"]).get("x")
     _known(dataset, along, experiment)
-    time = newest_members(dataset[["time_s", *({"model_revision"} & set(dataset))]])["time_s"]
+    time = newest_members(dataset, "time_s")["time_s"]
     if MEMBER not in time.dims:
         time = time.expand_dims(MEMBER)
     time = time.where(time > 0).sortby(along)  # a time of 0 has no logarithm
     others = [str(dim) for dim in time.dims if dim not in (along, MEMBER, SERIES)]
-    head = [*others, "first", "second", "second is slower from", "second over first"]
-    lines = [head, ["---"] * len(head)]
-    for place, own in _places(time, others):
-        lines += [[*place, *row] for row in _rows(own.transpose(SERIES, MEMBER, along), along)]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    rows = [
+        [*place, *row]
+        for place, own in _places(time, others)
+        for row in _rows(own.transpose(SERIES, MEMBER, along), along)
+    ]
+    return markdown([*others, "first", "second", "second is slower from", "second over first"], rows)
 
 
 def _known(dataset: xr.Dataset, along: str | None, experiment: str) -> None:

@@ -8,7 +8,6 @@ import xarray as xr
 from tramontane.claims import draws
 from tramontane.claims.uncertainty import Answer
 from tramontane.results import datasets
-from tramontane.support.layout import Layout
 
 MACHINES = "machines"
 """Folder beside a study's shares, of both machines' folders."""
@@ -18,7 +17,7 @@ OURS, NEAREST = "ours", "nearest"
 
 def folder_of(root: Path, name: str, scale: str) -> Path:
     """Return the folder of both machines' folders."""
-    return Layout(root, f"over-{name}-{scale}").folder / MACHINES
+    return draws.layout_of(root, name, scale).folder / MACHINES
 
 
 def both(of: Answer, root: Path) -> Iterator[tuple[str, dict[str, xr.Dataset]]]:

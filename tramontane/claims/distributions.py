@@ -8,10 +8,11 @@ from itertools import combinations, pairwise
 import numpy as np
 import xarray as xr
 
-from tramontane.claims.bands import MEMBER, RANKS, Floats, called, chosen, common_ranks
+from tramontane.claims.bands import RANKS, Floats, called, chosen, common_ranks
 from tramontane.claims.margins import LOG_RATIO, SHARE, Margin, log_ratio, within
 from tramontane.claims.margins import least as least_margin
 from tramontane.claims.outcome import Lacking, Outcome
+from tramontane.results.revisions import MEMBER
 from tramontane.study.experiments.claims import Range
 from tramontane.support.formatting import count, percent, rounded
 

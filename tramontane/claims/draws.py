@@ -170,9 +170,14 @@ def simulate(
     return ran
 
 
+def layout_of(root: Path, name: str, scale: str) -> Layout:
+    """Return where the files of a study lie."""
+    return Layout(root, f"over-{name}-{scale}")
+
+
 def run_log(root: Path, name: str, scale: str) -> Path:
     """Return the file in which a study's batches say what became of each point."""
-    return Layout(root, f"over-{name}-{scale}").folder / "run.log"
+    return layout_of(root, name, scale).folder / "run.log"
 
 
 def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cores: int) -> Ran:
@@ -180,7 +185,7 @@ def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cor
     points = {entry.point.id: entry.point for entry in entries if entry.point is not None}
     store = Store(root)
     missing = [point for identity, point in points.items() if not store.has(identity)]
-    layout = Layout(root, f"over-{name}-{scale}")
+    layout = layout_of(root, name, scale)
     layout.batches.mkdir(parents=True, exist_ok=True)
     waiting = []
     jobs = [make_job(point) for point in missing]

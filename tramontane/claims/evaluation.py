@@ -229,21 +229,21 @@ def _verdict(name: str, paper: str, claim: Claim, campaign: Campaign, judgement:
         grids = ", ".join(" x ".join(map(str, own)) for own in campaign.grids(experiments))
         evidence = f"scale {campaign.scale}{f', grid {grids}' if grids else ''}: {evidence}"
     return Verdict(
-        name,
-        paper,
-        claim.where,
-        claim.about,
-        claim.statement,
-        verdict,
-        evidence,
-        campaign.scale,
-        experiments,
-        choices,
-        command,
-        claim.note or "",
-        revisions,
-        older,
-        margin,
+        id=name,
+        paper=paper,
+        where=claim.where,
+        about=claim.about,
+        statement=claim.statement,
+        verdict=verdict,
+        evidence=evidence,
+        scale=campaign.scale,
+        experiments=experiments,
+        choices=choices,
+        command=command,
+        note=claim.note or "",
+        revisions=revisions,
+        older=older,
+        margin=margin,
     )
 
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+from tramontane.claims.bands import SERIES
 from tramontane.errors import InputError, closest
 from tramontane.results import datasets
-from tramontane.results.revisions import MEMBER, REVISION, newest_members
+from tramontane.results.revisions import MEMBER, newest_members
 from tramontane.support.formatting import coordinate
-from tramontane.support.layout import Layout
+from tramontane.support.tables import markdown
 
-SERIES = "series"
 #: Words after the scale: experiment, two series, two axes; patterns of other dimensions may follow.
 WORDS = 5
 EXPECTED = "EXPERIMENT OVER UNDER ROWS COLUMNS [DIMENSION=PATTERN ...]"
@@ -62,12 +62,7 @@ def ratios(root: Path, scale: str, words: Sequence[str]) -> str:
 
 
 def _time(root: Path, scale: str, experiment: str) -> xr.DataArray:
-    file = Layout(root, scale).dataset(experiment)
-    if not file.exists():
-        known = ", ".join(sorted(path.stem for path in file.parent.glob("*.nc"))) or "nothing yet"
-        raise InputError("map", "", experiment, known, problem=f"no results of '{experiment}' at scale {scale}")
-    dataset = datasets.read(file)
-    time = newest_members(dataset[["time_s", *({REVISION} & set(dataset))]])["time_s"]
+    time = newest_members(datasets.of_experiment(root, scale, experiment, "map"), "time_s")["time_s"]
     if SERIES not in time.dims:
         raise InputError("map", "", experiment, "an experiment with series", problem="no series")
     return time if MEMBER in time.dims else time.expand_dims(MEMBER)
@@ -93,8 +88,7 @@ def _table(time: xr.DataArray, over: str, under: str, rows: str, columns: str) -
         if any(found):
             lines.append([*map(coordinate, values), *map(_cell, found), _changes(found, across)])
     head = [*others, rows, *across, "sign changes"]
-    separator = [*("---",) * (len(others) + 1), *("---:",) * len(across), "---"]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, separator, *lines])
+    return markdown(head, lines, right=range(len(others) + 1, len(head) - 1))
 
 
 class _Ratio(NamedTuple):

@@ -10,8 +10,8 @@ from tramontane.claims.uncertainty import Answer, spell
 from tramontane.errors import InputError
 from tramontane.study.catalogue import resolve_names
 from tramontane.study.reading.layers import Layers, Origin
-from tramontane.study.reading.project import MACHINES
 from tramontane.study.sampling.plausible import PLAUSIBLE, Unstated, lay_over
+from tramontane.support.files import write_atomically
 from tramontane.support.formatting import count, plural
 
 NETWORK = "dragonfly-MM"
@@ -84,13 +84,8 @@ def file_of(name: str, of: Answer, root: Path) -> str:
 
 
 def write(name: str, of: Answer, root: Path, file: Path) -> Match:
-    """Write the machine file of the best draw; return what holds on it (InputError)."""
-    text = file_of(name, of, root)
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        problem = f"cannot be written ({type(error).__name__})"
-        raise InputError("--nearest", "", str(file), f"a file of {MACHINES}", problem=problem) from None
+    """Write the machine file of the best draw; return what holds on it (InputError as `file_of`, UnwritableError)."""
+    write_atomically(file, file_of(name, of, root))
     return of.matches[0]
 
 

@@ -14,6 +14,7 @@ from tramontane.errors import InputError
 from tramontane.study.reading.project import EXPERIMENTS
 from tramontane.support.files import write_if_changed
 from tramontane.support.layout import Layout
+from tramontane.support.tables import markdown
 
 _MOST = 100
 #: Least and largest number of words of each kind, the scale among them.
@@ -78,7 +79,7 @@ def fill(page: Path, root: Path, tell: Callable[[str], None] = lambda line: None
             if any(own.experiments for own in verdicts) and not any(Layout(root, scale).datasets.glob("*.nc")):
                 tell(f"nothing has run at scale {scale}; the table of {kind} stays as it is")
                 continue
-            tables[kind, scale, names] = markdown(verdicts, evidence=kind == "claims")
+            tables[kind, scale, names] = table_of(verdicts, evidence=kind == "claims")
     return len(tables), write_if_changed(page, filled(page, tables))
 
 
@@ -94,15 +95,14 @@ def _draws(text: str, page: Path) -> int:
     return int(text)
 
 
-def markdown(verdicts: Sequence[Verdict], *, evidence: bool = True) -> str:
+def table_of(verdicts: Sequence[Verdict], *, evidence: bool = True) -> str:
     """Return a Markdown table with a row for each statement, with or without the numbers that say so."""
     columns = 6 if evidence else 5
     rows = [
         (own.id, f"{own.paper}, {own.where}", own.statement, own.marked, own.measured, own.evidence)[:columns]
         for own in verdicts
     ]
-    lines = [("claim", "where", "statement", "verdict", "margin", "evidence")[:columns], ("---",) * columns, *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return markdown(("claim", "where", "statement", "verdict", "margin", "evidence")[:columns], rows)
 
 
 def asked(page: Path) -> list[Asked]:

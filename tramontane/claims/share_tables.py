@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tramontane.claims.shares import PAWN
+from tramontane.support import tables
 from tramontane.support.formatting import count
-from tramontane.support.tables import table
 
 HEAD = (
     "claim",
@@ -30,14 +30,12 @@ ALIKE = 0.5
 
 def markdown(data: Mapping[str, Any]) -> str:
     """Return the Markdown table of a page, and below it at which size it was made."""
-    rows: list[Sequence[str]] = [HEAD, ["---"] * len(HEAD), *map(row, data["claims"])]
-    lines = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows)
-    return "\n\n".join([lines, " ".join(sentences(data))])
+    return "\n\n".join([tables.markdown(HEAD, map(row, data["claims"])), " ".join(sentences(data))])
 
 
 def text(data: Mapping[str, Any]) -> str:
     """Return the table of a terminal, and which machine matches best."""
-    return "\n".join([table(HEAD, [row(own) for own in data["claims"]]), *sentences(data)])
+    return "\n".join([tables.table(HEAD, [row(own) for own in data["claims"]]), *sentences(data)])
 
 
 def sentences(data: Mapping[str, Any]) -> list[str]:

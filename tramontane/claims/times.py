@@ -10,7 +10,7 @@ from tramontane.errors import InputError
 from tramontane.results import datasets
 from tramontane.results.revisions import MEMBER, REVISION, label, newest, newest_members
 from tramontane.support.formatting import coordinate
-from tramontane.support.layout import Layout
+from tramontane.support.tables import markdown
 
 _MILLI = 1e3
 _SLOWDOWN = "slowdown"
@@ -27,19 +27,14 @@ def times(root: Path, scale: str, experiment: str) -> str:
     InputError
         If there is no dataset of that experiment, or its figure has no axis of times.
     """
-    file = Layout(root, scale).dataset(experiment)
-    if not file.exists():
-        known = ", ".join(sorted(path.stem for path in file.parent.glob("*.nc"))) or "nothing yet"
-        problem = f"no results of '{experiment}' at scale {scale}"
-        raise InputError("times", "", experiment, known, problem=problem)
-    dataset = datasets.read(file)
+    dataset = datasets.of_experiment(root, scale, experiment, "times")
     figure = json.loads(dataset.attrs["figure_json"])
     shown = _SLOWDOWN if figure.get("y") == _SLOWDOWN else "time_s"
     along = figure.get("x")
     if along not in dataset[shown].dims:
         problem = f"the figure of '{experiment}' has no axis x along which times were taken"
         raise InputError("times", "", experiment, "an experiment whose figure has one", problem=problem)
-    found = newest_members(dataset[[shown, *({REVISION} & set(dataset))]])
+    found = newest_members(dataset, shown)
     now, time = newest(found), found[shown] * (1 if shown == _SLOWDOWN else _MILLI)
     revision = found[REVISION].where(time.notnull()) if REVISION in found else xr.full_like(time, np.nan)
     both = xr.Dataset({"time": time, "revision": revision})
@@ -57,8 +52,7 @@ def times(root: Path, scale: str, experiment: str) -> str:
             names, both["time"].values.tolist(), both["revision"].values.tolist(), strict=True
         )
     ]
-    separator = [*("---",) * len(lines), *("---:",) * (len(head) - len(lines))]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, separator, *body])
+    return markdown(head, body, right=range(len(lines), len(head)))
 
 
 def _cell(value: float, older: str) -> str:

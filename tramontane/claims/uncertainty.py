@@ -21,7 +21,6 @@ from tramontane.study.experiments.studies import Study, load_study
 from tramontane.study.sampling.sampling import Parameter
 from tramontane.support.files import dump, write_if_changed
 from tramontane.support.formatting import count, plural
-from tramontane.support.layout import Layout
 
 Floats = NDArray[np.float64]
 
@@ -342,7 +341,7 @@ def write(name: str, of: Answer, root: Path) -> Path:
 
 def shares_file(root: Path, name: str, scale: str) -> Path:
     """Return where a study's shares stand at a scale."""
-    return Layout(root, f"over-{name}-{scale}").folder / "shares.json"
+    return draws.layout_of(root, name, scale).folder / "shares.json"
 
 
 def about(of: Answer) -> str:

@@ -118,10 +118,11 @@ def _to_collectives(
     from tramontane.calibration.collectives import predicting
     from tramontane.calibration.collectives.presentation import as_dataset, as_text
     from tramontane.results.datasets import write
+    from tramontane.study.systems.timed_collectives import known_as
     from tramontane.support.host import cores as all_cores
 
     folder = root / "results" / "calibration" / output.stem
-    asked = None if wanted is None else predicting.read_wanted(wanted[0], collectives.known_as(machine), root)
+    asked = None if wanted is None else predicting.read_wanted(wanted[0], known_as(machine), root)
     try:
         found, predictor = collectives.calibrate(file, machine, folder, root, cores or all_cores())
         text = as_text(found)

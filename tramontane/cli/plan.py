@@ -15,7 +15,7 @@ def plan(
 ) -> None:
     """Write the plan of a campaign, for calling Snakemake directly."""
     from tramontane.campaign.lock import only_one
-    from tramontane.campaign.plan import check_scale, make_plan, write_plan
+    from tramontane.campaign.plan import Resources, check_scale, make_plan, write_plan
     from tramontane.study import find_project
     from tramontane.substrates import devices
     from tramontane.support.formatting import plural, roughly
@@ -26,8 +26,8 @@ def plan(
     with only_one(Layout(root, scale).folder, patience=0) as lock:
         if lock is None:  # it goes by the plan that is there
             fail(f"a run of the {scale} campaign is going on in this checkout; wait for it, or stop it first", FAILURE)
-        limit, device = bytes_of(memory), devices.chosen()
-        made = make_plan(root, scale, names(experiments), refresh=refresh, cores=cores, memory=limit, device=device)
+        resources = Resources(cores=cores, memory=bytes_of(memory), device=devices.chosen())
+        made = make_plan(root, scale, names(experiments), resources, refresh=refresh)
         write_plan(made)
     print(
         f"{plural(len(made.points), 'point')}, {len(made.jobs)} to run in {plural(len(made.batches), 'batch')}, "

@@ -29,17 +29,18 @@ def trace(
     if (aside := mpi_traces.laid_aside(output)) is not None:
         print(f"{display_path(aside)} has an older trace, which a run that was killed has left there", file=sys.stderr)
     status, written = tracing.trace(command, output, environment, strip=strip)
+    failed = typer.Exit(status if status >= 0 else 128 - status)  # as a shell tells of a signal
     if not written:
         if status == 0:
             allowed = "a program that calls it, of that MPI library as a shared one"
             raise InputError("tramontane trace", "", None, allowed, problem="found no rank that calls MPI_Init")
-        raise typer.Exit(status if status > 0 else 128 - status)
+        raise failed
     try:
         found = mpi_traces.summary(output)
     except InputError:
         if status == 0:
             raise
-        raise typer.Exit(status if status > 0 else 128 - status) from None
+        raise failed from None
     print(display_path(output))
     ended = f"; {plural(found.cut, 'rank')} did not end, so what others expected of them is left out" * (found.cut > 0)
     unit, factor = size_unit(found.files_bytes)
@@ -49,4 +50,4 @@ def trace(
         file=sys.stderr,
     )
     if status:
-        raise typer.Exit(status if status > 0 else 128 - status)
+        raise failed

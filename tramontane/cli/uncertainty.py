@@ -38,7 +38,6 @@ def uncertainty(
     from tramontane.study.experiments.studies import SAMPLES, load_study
     from tramontane.support import host
     from tramontane.support.formatting import plural
-    from tramontane.support.layout import Layout
 
     root = find_project()
     if nearest is not None:
@@ -49,7 +48,7 @@ def uncertainty(
     def tell(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    with only_one(Layout(root, f"over-{name}-{scale}").folder) as lock:
+    with only_one(draws.layout_of(root, name, scale).folder) as lock:
         if lock is None:
             other = f"another run of {name} at scale {scale} is going on in this checkout"
             fail(f"{other}; wait for it, or stop it first", FAILURE)

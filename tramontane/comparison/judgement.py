@@ -1,27 +1,14 @@
 """A judgement of predictions in words and tables, as plain data, and as a dataset for its figure."""
 
-import json
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
-from tramontane import __version__
 from tramontane.comparison.predictions import FACTORS, MARGIN, Judgement, Verdict
+from tramontane.results.row_datasets import of_rows
 from tramontane.study.systems.timed_collectives import HIGH, LOW
 from tramontane.support.formatting import plural
 from tramontane.support.tables import table
-
-_TEXTS = {"machine": "Machine", "shape": "Job in nodes", "operation": "Operation", "algorithm": "Algorithm"}
-_NUMBERS = {
-    "nodes": ("1", "Number of nodes, a process each"),
-    "bytes": ("B", "Payload: of a pair of processes (all-to-all), of the vector (allreduce)"),
-    "line": ("1", "Line of the row in its file"),
-    "measured_s": ("s", "Measured time, median"),
-    "predicted_s": ("s", "Predicted time"),
-    "low_s": ("s", "Lower end of the predicted interval"),
-    "high_s": ("s", "Upper end of the predicted interval"),
-}
 
 
 def heading(found: Judgement) -> str:
@@ -115,25 +102,32 @@ def as_data(found: Judgement) -> dict[str, Any]:
 def as_dataset(found: Judgement) -> xr.Dataset:
     """Return one entry for each judged row, over the dimension ``row``; its figure is of the family `predictions`."""
     cases = [row.measured.case for row in found.rows]
-    texts = {name: [getattr(case, name) for case in cases] for name in _TEXTS}
-    numbers: dict[str, list[float]] = {
-        "nodes": [case.nodes for case in cases],
-        "bytes": [case.size for case in cases],
-        "line": [row.measured.line for row in found.rows],
-        "measured_s": [row.measured.median * 1e-6 for row in found.rows],
-        "predicted_s": [row.predicted.median * 1e-6 for row in found.rows],
-        "low_s": [row.predicted.times[LOW] * 1e-6 for row in found.rows],
-        "high_s": [row.predicted.times[HIGH] * 1e-6 for row in found.rows],
-    }
-    dataset = xr.Dataset()
-    for name, values in texts.items():
-        dataset[name] = ("row", np.asarray(values, dtype=str), {"long_name": _TEXTS[name]})
-    for name, column in numbers.items():
-        units, long_name = _NUMBERS[name]
-        dataset[name] = ("row", np.asarray(column, dtype=np.float64), {"units": units, "long_name": long_name})
-    return dataset.assign_attrs(
-        Conventions="CF-1.11",
+    payload = "Payload: of a pair of processes (all-to-all), of the vector (allreduce)"
+    return of_rows(
+        {
+            "machine": ("Machine", [case.machine for case in cases]),
+            "shape": ("Job in nodes", [case.shape for case in cases]),
+            "operation": ("Operation", [case.operation for case in cases]),
+            "algorithm": ("Algorithm", [case.algorithm for case in cases]),
+        },
+        {
+            "nodes": ("Number of nodes, a process each", "1", [case.nodes for case in cases]),
+            "bytes": (payload, "B", [case.size for case in cases]),
+            "line": ("Line of the row in its file", "1", [row.measured.line for row in found.rows]),
+            "measured_s": ("Measured time, median", "s", [row.measured.median * 1e-6 for row in found.rows]),
+            "predicted_s": ("Predicted time", "s", [row.predicted.median * 1e-6 for row in found.rows]),
+            "low_s": (
+                "Lower end of the predicted interval",
+                "s",
+                [row.predicted.times[LOW] * 1e-6 for row in found.rows],
+            ),
+            "high_s": (
+                "Upper end of the predicted interval",
+                "s",
+                [row.predicted.times[HIGH] * 1e-6 for row in found.rows],
+            ),
+        },
         title=f"Predictions judged by {found.source.name}",
-        source=f"Tramontane {__version__}",
-        figure_json=json.dumps({"kind": "predictions", "width": "two-column", "caption": heading(found)}),
+        kind="predictions",
+        caption=heading(found),
     )

@@ -11,9 +11,10 @@ import numpy as np
 import xarray as xr
 
 from tramontane.comparison.statistics import MARGIN
+from tramontane.results.revisions import MEMBER
 
-#: The dimension that tells substrates apart, and the one of ensembles.
-SUBSTRATE, MEMBER = "substrate", "member"
+#: The dimension that tells substrates apart.
+SUBSTRATE = "substrate"
 #: The substrate that the others are compared with.
 REFERENCE = "simulator"
 

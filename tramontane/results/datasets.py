@@ -9,6 +9,7 @@ import xarray as xr
 
 from tramontane.errors import InputError
 from tramontane.support.files import write_atomically
+from tramontane.support.layout import Layout
 
 #: Values of a dataset that is read: a file of some bytes may claim any number [B].
 MOST_BYTES = 8 << 30
@@ -88,6 +89,28 @@ def read(path: Path, content: bytes | None = None) -> xr.Dataset:
     if dataset.attrs.get(DIGEST) != digest(dataset):
         raise InputError(path, "", None, allowed, problem="it has no digest or has changed since")
     return dataset
+
+
+def of_experiment(root: Path, scale: str, experiment: str, source: str) -> xr.Dataset:
+    """Return the dataset of an experiment of a campaign.
+
+    Parameters
+    ----------
+    root, scale, experiment
+        The checkout, the campaign's scale, and the experiment's name.
+    source : str
+        What asks, for error lines.
+
+    Raises
+    ------
+    InputError
+        If there is none, with those that there are; else as `read`.
+    """
+    file = Layout(root, scale).dataset(experiment)
+    if not file.exists():
+        known = ", ".join(sorted(path.stem for path in file.parent.glob("*.nc"))) or "nothing yet"
+        raise InputError(source, "", experiment, known, problem=f"no results of '{experiment}' at scale {scale}")
+    return read(file)
 
 
 def is_outrun(path: Path, records: str) -> bool:

@@ -28,7 +28,7 @@ def find_published(root: Path, identities: Iterable[str], revision: int | None) 
     if revision is None:
         return {}
     published = Store(root, PUBLISHED)
-    found = {identity: _revision(published, identity) for identity in identities if published.has(identity)}
+    found = {identity: published.revision(identity) for identity in identities if published.has(identity)}
     return {identity: known for identity, known in found.items() if known <= revision}
 
 
@@ -49,18 +49,13 @@ def publish(root: Path, identities: Iterable[str], least_s: float) -> int:
     for identity in identities:
         if not store.has(identity):
             continue
-        if published.has(identity) and _revision(store, identity) <= _revision(published, identity):
+        if published.has(identity) and store.revision(identity) <= published.revision(identity):
             continue
         record = _complete(store, identity, {})
         if record["result"].get("wall_s", 0.0) >= least_s and record["result"].get("substrate") == "simulator":
             published.write(record)
             count += 1
     return count
-
-
-def _revision(store: Store, identity: str) -> int:
-    """Return the model revision of a record; 0 if it states none."""
-    return int(store.read(identity)["result"].get("model_revision") or 0)
 
 
 def _complete(store: Store, identity: str, mark: dict[str, bool]) -> dict[str, Any]:

@@ -76,11 +76,14 @@ def label(revisions: Iterable[float], than: int | None) -> str:
     return f"revision {first}" if first == last else f"revisions {first} {'and' if last == first + 1 else 'to'} {last}"
 
 
-def newest_members(dataset: xr.Dataset) -> xr.Dataset:
+def newest_members(dataset: xr.Dataset, only: str | None = None) -> xr.Dataset:
     """Return a dataset whose ensembles hold the members of the newest revision at each place only.
 
-    The numbers of the others are NaN, as if they were not there: a median or a range would mix what may differ.
+    The numbers of the others are NaN, as if they were not there: a median or a range would mix what may differ. With
+    `only` it has that variable, and the revisions.
     """
+    if only is not None:
+        dataset = dataset[[only, *({REVISION} & set(dataset))]]
     if REVISION not in dataset or MEMBER not in dataset[REVISION].dims:
         return dataset
     revision = dataset[REVISION]

@@ -67,11 +67,22 @@ class Store:
 
     def path(self, identity: str) -> Path:
         """Return where the record of the point `identity` (16 hex digits) lies, or would lie."""
-        return Path(self._home, self.folder, identity[:2], identity + _RECORD)
+        return self._file(identity, _RECORD)
 
     def failure_path(self, identity: str) -> Path:
         """Return where the failure of the point `identity` lies, or would lie."""
-        return Path(self._home, self.folder, identity[:2], identity + _FAILURE)
+        return self._file(identity, _FAILURE)
+
+    def congestion_path(self, identity: str) -> Path:
+        """Return where the congestion matrix of a point lies, or would lie."""
+        return self._file(identity, _CONGESTION)
+
+    def checkpoint_path(self, identity: str) -> Path:
+        """Return where the checkpoint of a point that has not ended lies, or would lie."""
+        return self._file(identity, _CHECKPOINT)
+
+    def _file(self, identity: str, ending: str) -> Path:
+        return Path(self._home, self.folder, identity[:2], identity + ending)
 
     def has(self, identity: str) -> bool:
         """Return whether the point has a sound result, and its last attempt did not fail."""
@@ -100,6 +111,10 @@ class Store:
             If the record is damaged, or another point's.
         """
         return unsealed(checked(self.path(identity).read_bytes(), identity, RECORD))
+
+    def revision(self, identity: str) -> int:
+        """Return the model revision of a point's record, read as by `read`; 0 if it states none."""
+        return int(self.read(identity)["result"].get("model_revision") or 0)
 
     def read_failure(self, identity: str) -> dict[str, Any]:
         """Return the failure of a point: ``{"id", "point", "message", "provenance"}``; see `read`."""
@@ -163,14 +178,6 @@ class Store:
         """Store that a point failed, and why. A result of an earlier model revision stays, but no longer counts."""
         failure = {"id": identity, "point": point.canonical(), "message": message, "provenance": provenance}
         write_atomically(self.failure_path(identity), dump(sealed(failure)))
-
-    def checkpoint_path(self, identity: str) -> Path:
-        """Return where the checkpoint of a point that has not ended lies, or would lie."""
-        return Path(self._home, self.folder, identity[:2], identity + _CHECKPOINT)
-
-    def congestion_path(self, identity: str) -> Path:
-        """Return where the congestion matrix of a point lies, or would lie."""
-        return Path(self._home, self.folder, identity[:2], identity + _CONGESTION)
 
     def changed_at(self, identity: str) -> int:
         """Return when the point last changed here [ns since the epoch]; 0 if nothing is known of it."""

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from tramontane.errors import InputError, closest
 from tramontane.study.catalogue import load_base, load_machine
@@ -21,7 +21,7 @@ from tramontane.study.networks.machines import Machine
 from tramontane.study.points.loading import load_point
 from tramontane.study.points.points import Point
 from tramontane.study.reading.layers import Layers, Origin
-from tramontane.study.reading.messages import explain, field_names
+from tramontane.study.reading.messages import field_names
 from tramontane.study.reading.names import check_name
 from tramontane.study.reading.project import (
     EXPERIMENTS,
@@ -34,6 +34,7 @@ from tramontane.study.reading.project import (
     TABLE2,
 )
 from tramontane.study.reading.reading import cached_yaml
+from tramontane.study.reading.typed import validated
 from tramontane.study.sampling.plausible import PLAUSIBLE, read_plausible
 from tramontane.study.systems.libraries import LibraryAlgorithm
 from tramontane.study.systems.systems import read_system
@@ -139,18 +140,12 @@ def _check_machine(source: Path, data: dict[str, Any]) -> None:
     layers = Layers()
     layers.merge({"topology": "torus", "geometry": [2, 2, 2]}, Origin(source, ""))
     layers.merge({key: value for key, value in data.items() if key != "extends"}, Origin(source, ""))
-    try:
-        Machine.model_validate(layers.data)
-    except ValidationError as error:
-        raise explain(error, Machine, Origin(source, "").inside) from None
+    validated(Machine, layers.data, source)
 
 
 def _check_entries(source: Path, data: dict[str, Any], model: type[Settings]) -> None:
     for name, entry in data.items():
-        try:
-            model.model_validate(entry)
-        except ValidationError as error:
-            raise explain(error, model, Origin(source, name).inside) from None
+        validated(model, entry, source, name)
 
 
 _Check = Callable[[Path, dict[str, Any]], object]

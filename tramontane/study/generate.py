@@ -19,7 +19,7 @@ from tramontane.errors import InputError, show
 from tramontane.study.catalogue import list_machines, load_machine
 from tramontane.study.checking import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
 from tramontane.study.experiments.claims import Claims, Judgement
-from tramontane.study.experiments.experiments import SCALES, Experiment
+from tramontane.study.experiments.experiments import Experiment
 from tramontane.study.experiments.studies import Study
 from tramontane.study.networks import network
 from tramontane.study.networks.machines import Machine
@@ -43,6 +43,8 @@ from tramontane.study.values.fields import (
 from tramontane.study.workloads.kinds import WORKLOADS
 from tramontane.study.workloads.programs import STEPS, CollectiveStep, Program, StepOf
 from tramontane.study.workloads.workloads import COLLECTIVES
+from tramontane.support.layout import SCALES
+from tramontane.support.tables import markdown
 
 COMMAND = "python -m tramontane.study.generate"
 SCHEMAS = Path("workflow/schemas")
@@ -310,14 +312,8 @@ def tables(root: Path) -> dict[str, str]:
     return made | {"step": _model_table(StepOf)}
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
 def _rows_table(rows: list[list[str]]) -> str:
-    return _table(["key", "value", "default", "meaning"], rows)
+    return markdown(["key", "value", "default", "meaning"], rows)
 
 
 def _model_table(model: type[BaseModel], only: Any = lambda name: True) -> str:
@@ -420,7 +416,7 @@ def _units_table() -> str:
         [dimension.name, ", ".join(f"`{unit}`" for unit in dimension.units), f"`{dimension.base}`"]
         for dimension in dimensions
     ]
-    return _table(["quantity", "units", "canonical form, whole numbers of"], rows)
+    return markdown(["quantity", "units", "canonical form, whole numbers of"], rows)
 
 
 def _networks_table() -> str:
@@ -436,7 +432,7 @@ def _networks_table() -> str:
         )
         example = ", ".join(f"{key} {_as_yaml(value)}" for key, value in family.example.items() if key != "topology")
         rows.append([f"`{topology}`", family.text, ", ".join(channels), example])
-    return _table(["topology", "geometry", "routings and their virtual channels", "counted on"], rows)
+    return markdown(["topology", "geometry", "routings and their virtual channels", "counted on"], rows)
 
 
 def _as_yaml(value: object) -> str:
@@ -450,7 +446,7 @@ def _libraries_table(root: Path) -> str:
         ours = f"`{each.algorithm}`" + (f", `radix: {each.radix}`" if each.radix else "")
         copied = str(each.copied or "")
         rows.append([each.operation, each.library, f"`{each.name}`", ours, copied, each.differs or ""])
-    return _table(["operation", "library", "its algorithm", "ours", "copied", "what differs"], rows)
+    return markdown(["operation", "library", "its algorithm", "ours", "copied", "what differs"], rows)
 
 
 def _machines_table(root: Path) -> str:
@@ -468,7 +464,7 @@ def _machines_table(root: Path) -> str:
                 *(f"{number:,}" for number in numbers),
             ]
         )
-    return _table(["name", "topology", "geometry", "switches", "nodes per switch", "nodes", "ports (radix)"], rows)
+    return markdown(["name", "topology", "geometry", "switches", "nodes per switch", "nodes", "ports (radix)"], rows)
 
 
 if __name__ == "__main__":

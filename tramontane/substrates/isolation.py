@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Turns a name into a substrate; tests put one of their own in place.
-Resolve = Callable[[str], Substrate]
-
-
 #: The message of a point that was refused memory.
 OUT_OF_MEMORY = "out of memory"
 

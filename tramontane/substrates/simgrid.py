@@ -49,9 +49,7 @@ class SimGrid:
         missing = [tool for tool in ("smpicxx", "smpirun") if shutil.which(tool) is None]
         if missing:
             return f"{' and '.join(missing)} not found; installed by: {INSTALL}"
-        if not skeleton.sources():
-            return "the sources of the skeleton are not here; run it from a checkout"
-        return None
+        return skeleton.without_sources()
 
     def revision(self, point: Point) -> int | None:
         """Return None: the model is SimGrid's, see `version` in results."""

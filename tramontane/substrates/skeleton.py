@@ -6,12 +6,18 @@ from typing import Any
 
 from tramontane import __version__
 from tramontane.study.points.points import Point
-from tramontane.substrates.mpi.program import complaint, headers, last_object, sources, workload_arguments
+from tramontane.substrates.mpi.program import (
+    complaint,
+    headers,
+    last_object,
+    sources,
+    without_sources,
+    workload_arguments,
+)
 from tramontane.support.layout import SHARE
 
 __all__ = [
     "LIBRARIES",
-    "calls_library",
     "complaint",
     "headers",
     "last_object",
@@ -19,6 +25,7 @@ __all__ = [
     "outcome",
     "simulated_arguments",
     "sources",
+    "without_sources",
 ]
 
 
@@ -46,11 +53,6 @@ def simulated_arguments(point: Point, keys: dict[str, Any] | None = None) -> lis
     """
     once = ["warmup=0", "repetitions=1", "data=null", "verify=0", "clock=global"]
     return [*workload_arguments(point.workload, keys or point.schedule_keys()), *once]
-
-
-def calls_library(point: Point) -> bool:
-    """Return whether a point's workload is the MPI library's own operation, and not messages of ours."""
-    return point.workload.by_library
 
 
 def outcome(printed: dict[str, Any]) -> dict[str, Any]:

@@ -72,9 +72,7 @@ class SstMacro:
         missing = [tool for tool in ("sst++", "sstmac", "sstmacro-config") if _find(tool) is None]
         if missing:
             return f"{', '.join(missing)} not found; installed by: {INSTALL}"
-        if not skeleton.sources():
-            return "the sources of the skeleton are not here; run it from a checkout"
-        return None
+        return skeleton.without_sources()
 
     def revision(self, point: Point) -> int | None:
         """Return None: the model is SST/macro's, see `version` in results."""
@@ -124,7 +122,7 @@ class SstMacro:
         return {
             "substrate": self.name,
             **skeleton.outcome(found),
-            **(_UNCOUNTED if skeleton.calls_library(point) else json.loads(counted)),
+            **(_UNCOUNTED if point.workload.by_library else json.loads(counted)),
             "imbalance": point.imbalance,
             "wall_s": loop,
             "setup_s": max(done.wall_s - loop, 0.0),

@@ -3,9 +3,9 @@
 import csv
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,38 @@ from numpy.typing import NDArray
 from tramontane.errors import InputError, closest, show
 
 Integers = NDArray[np.int64]
+Failures = tuple[type[Exception], ...]
+Read = TypeVar("Read")
 _WHOLE = re.compile(r"\s*[+-]?\d{1,25}\s*")
+
+
+def read_by_suffix(path: Path, readers: Mapping[str, Callable[[Path], Read]], failures: Failures) -> Read:
+    """Return what is in a file, which the reader of its ending reads.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    readers : mapping
+        What reads files, by their endings in small letters.
+    failures : tuple of types
+        What readers raise where a file is no such file.
+
+    Raises
+    ------
+    InputError
+        If no reader has that ending, or the file can't be read.
+    """
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(path, "", path.suffix, ", ".join(readers), problem=f"found a file '{path.suffix}'")
+    try:
+        return reader(path)
+    except InputError:
+        raise
+    except failures as error:
+        words = " ".join(str(error).split())[:200]
+        raise InputError(path, "", None, f"a {path.suffix} file", problem=f"can't be read ({words})") from None
 
 
 def check_names(

@@ -1,7 +1,7 @@
-"""Tables of plain text, for a terminal or a file."""
+"""Tables of plain text, for a terminal or a file, and of Markdown."""
 
 import io
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 _UNBOUNDED = 10_000
 """Wider than any table: its lines are not folded, so that they can be searched and cut."""
@@ -31,3 +31,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], right: Collecti
     text = io.StringIO()
     Console(file=text, width=_UNBOUNDED, color_system=None).print(made)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:
+    """Return a table of Markdown; what is given is as for :func:`table`."""
+    rules = ["---:" if position in right else "---" for position in range(len(head))]
+    lines = (" | ".join(cell.replace("|", "\\|") for cell in line) for line in (head, rules, *rows))
+    return "\n".join(f"| {line} |" for line in lines)

@@ -1,4 +1,6 @@
-"""Builds the documentation as a site in build/site/html:  python workflow/scripts/site_pages.py [SCALE]
+"""Builds the documentation as a site in build/site/html.
+
+    python workflow/scripts/site_pages.py [SCALE]
 
 The pages are those of the checkout, at their own places. Two are made here: the public Python, from its docstrings, and
 a gallery of the figures of a campaign at SCALE (smoke, unless said otherwise), where there is one.

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from analysis.figures import FAMILIES, OTHERS
-from tramontane.study import SCALES, Cost, Expansion, estimate, expand, list_experiments, load_experiment
+from tramontane.study import SCALES, Expansion, estimate, expand, list_experiments, load_experiment
 from tramontane.study.experiments.experiments import Experiment
 from tramontane.study.experiments.figures import FIGURE_KINDS, OTHER_KINDS
-from tramontane.study.points.cost import total
+from tramontane.study.points.cost import Cost, total
 
 # Coverage would take most of the time, and see nothing that other tests don't execute.
 pytestmark = pytest.mark.no_cover

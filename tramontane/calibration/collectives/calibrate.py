@@ -17,7 +17,7 @@ from tramontane.calibration.collectives.rows import Row, read_rows
 from tramontane.study import Machine, load_machine
 from tramontane.study.catalogue import load_base
 from tramontane.study.systems.libraries import LibraryAlgorithm, library_algorithms
-from tramontane.study.systems.timed_collectives import ALIASES, Case
+from tramontane.study.systems.timed_collectives import Case, known_as
 from tramontane.support.files import write_atomically
 
 
@@ -70,11 +70,6 @@ class Predictor:
             make_point(case, shares(case, self.known) @ values, network, algorithms, packets=packets) for case in cases
         ]
         return self._simulations.times(points, doing)
-
-
-def known_as(machine: str) -> str:
-    """Return the name in ``configs/machines`` of a machine that files may call otherwise."""
-    return ALIASES.get(machine, machine)
 
 
 def calibrate(file: Path, machine: str, folder: Path, root: Path, cores: int) -> tuple[Calibrated, Predictor]:

@@ -3,12 +3,10 @@
 from typing import Any
 
 from tramontane.calibration.collectives.fitting import Fit
-from tramontane.calibration.collectives.points import EJECTION, GLOBAL, rate, whole
+from tramontane.calibration.collectives.points import EJECTION, GLOBAL, TOLD, rate, whole
 from tramontane.calibration.machine_file import quantity
 from tramontane.study.values.units import BANDWIDTH, SIZE, TIME, format_quantity
 
-#: Keys of a machine file that are said anew.
-_TOLD = ("extends", "description", "source", "name")
 _NAMES = {
     "send": "send overhead",
     "receive": "receive overhead",
@@ -41,7 +39,7 @@ def settings(found: Fit, base: dict[str, Any], eager_limit: int) -> dict[str, An
         "overhead": {key: quantity(whole(cost[key]), TIME) for key in ("send", "receive")},
         "protocol": {"eager_limit": limit, "short_limit": limit},
     }
-    return _merged({key: value for key, value in base.items() if key not in _TOLD}, fitted)
+    return _merged({key: value for key, value in base.items() if key not in TOLD}, fitted)
 
 
 def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

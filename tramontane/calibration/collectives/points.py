@@ -22,6 +22,8 @@ ROOM = 16
 #: The last switch's link to a node, whose rate is that of the node's interface.
 EJECTION = "ejection"
 GLOBAL = "global"
+#: What a machine file says of the machine, and not of its network.
+TOLD = ("extends", "description", "source", "name")
 
 
 def make_point(
@@ -75,7 +77,7 @@ def costing(machine: Machine, paid: Values, packet: int | None = None) -> dict[s
     """Return the canonical form of a machine that costs what `paid` says."""
     cost = dict(zip(KNOBS, map(float, paid), strict=True))
     found = machine.canonical()
-    for name in ("name", "extends", "description", "source"):
+    for name in TOLD:
         found.pop(name, None)
     classes: dict[str, dict[str, Any]] = dict(found["link"].get("classes", {}))
     classes[EJECTION] = {**classes.get(EJECTION, {}), "bandwidth": rate(cost["injection_byte"])}

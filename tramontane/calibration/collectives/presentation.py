@@ -1,15 +1,14 @@
 """A calibration to measured collectives in words and tables, and as a dataset for its figure."""
 
-import json
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import xarray as xr
 
-from tramontane import __version__
 from tramontane.calibration.collectives.calibrate import Calibrated
 from tramontane.calibration.collectives.fitting import Fit
 from tramontane.calibration.collectives.leaving_out import KINDS, LeftOut, coverage, interval, placements, widest
+from tramontane.results.row_datasets import of_rows
 from tramontane.support.formatting import plural
 from tramontane.support.tables import table
 
@@ -103,33 +102,29 @@ def as_dataset(found: Calibrated) -> xr.Dataset:
     low, high = (np.array([ends[each.placement][end] for each in left]) for end in (0, 1))
     rows = [found.rows[each.row] for each in left]
     predicted = np.array([each.predicted for each in left])
-    dataset = xr.Dataset()
-    for name, texts in {
-        "machine": [row.case.machine for row in rows],
-        "shape": [row.case.shape for row in rows],
-        "operation": [row.case.operation for row in rows],
-        "algorithm": [row.case.algorithm for row in rows],
-    }.items():
-        dataset[name] = ("row", np.asarray(texts, dtype=str), {"long_name": name.capitalize()})
-    for name, values, long_name, unit in (
-        ("nodes", [row.case.nodes for row in rows], "Number of nodes, a process each", "1"),
-        ("bytes", [row.case.size for row in rows], "Payload: of a pair of processes, of the vector", "B"),
-        ("measured_s", [row.median for row in rows], "Measured time, median", "s"),
-        ("predicted_s", predicted, f"Time without the rows of the same {kind}", "s"),
-        ("fitted_s", [found.fit.times[each.row] for each in left], "Time by the fit to all rows", "s"),
-        ("low_s", predicted * low, "Lower end of its interval", "s"),
-        ("high_s", predicted * high, "Upper end of its interval", "s"),
-    ):
-        dataset[name] = ("row", np.asarray(values, dtype=np.float64), {"units": unit, "long_name": long_name})
+    dataset = of_rows(
+        {
+            "machine": ("Machine", [row.case.machine for row in rows]),
+            "shape": ("Shape", [row.case.shape for row in rows]),
+            "operation": ("Operation", [row.case.operation for row in rows]),
+            "algorithm": ("Algorithm", [row.case.algorithm for row in rows]),
+        },
+        {
+            "nodes": ("Number of nodes, a process each", "1", [row.case.nodes for row in rows]),
+            "bytes": ("Payload: of a pair of processes, of the vector", "B", [row.case.size for row in rows]),
+            "measured_s": ("Measured time, median", "s", [row.median for row in rows]),
+            "predicted_s": (f"Time without the rows of the same {kind}", "s", predicted.tolist()),
+            "fitted_s": ("Time by the fit to all rows", "s", [found.fit.times[each.row] for each in left]),
+            "low_s": ("Lower end of its interval", "s", (predicted * low).tolist()),
+            "high_s": ("Upper end of its interval", "s", (predicted * high).tolist()),
+        },
+        title=f"Calibration of {found.machine} to measured collectives",
+        kind="predictions",
+        caption=f"{found.machine}: each row of the measurements by a fit without the rows of the same {kind}",
+    )
     names = [own.name for own in found.fit.known]
     dataset = dataset.assign_coords(unknown=("unknown", np.asarray(names, dtype=str)))
     dataset["value"] = ("unknown", found.fit.values, {"long_name": "Fitted", "units": "ps or ps/B"})
     dataset["sigma"] = ("unknown", found.fit.sigma, {"long_name": "Standard deviation of its logarithm", "units": "1"})
     dataset["correlation"] = (("unknown", "other"), found.fit.correlation, {"units": "1"})
-    words = f"{found.machine}: each row of the measurements by a fit without the rows of the same {kind}"
-    return dataset.assign_attrs(
-        Conventions="CF-1.11",
-        title=f"Calibration of {found.machine} to measured collectives",
-        source=f"Tramontane {__version__}",
-        figure_json=json.dumps({"kind": "predictions", "width": "two-column", "caption": words}),
-    )
+    return dataset

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tramontane.errors import InputError, closest
 from tramontane.study import Machine, load_machine
-from tramontane.study.systems.timed_collectives import ALIASES, UNKNOWN, Case, Timed, read_timed
+from tramontane.study.systems.timed_collectives import UNKNOWN, Case, Timed, known_as, read_timed
 
 #: Larger messages are not used [B]: all-to-alls by a pair of processes, allreduces by the vector.
 LARGEST = {"alltoall": 2 * 2**20, "allreduce": 64 * 2**20}
@@ -43,7 +43,7 @@ def read_rows(file: Path, machine: str, root: Path) -> list[Row]:
         If a row is wrong, stands there twice, is of a job that the machine can't hold, or the file has none of it, or
         one case alone.
     """
-    name = ALIASES.get(machine, machine)
+    name = known_as(machine)
     measured = read_timed(file, root)
     _refuse_twice(measured)
     refuse_sizes([row for row in measured if row.case.machine == name], load_machine(name, root))

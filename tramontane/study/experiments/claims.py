@@ -7,16 +7,16 @@ ours with a reason beside them; what a check does with them is in :mod:`tramonta
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from tramontane.errors import InputError, closest, show
+from tramontane.errors import InputError, show
 from tramontane.study.reading.layers import Origin
 from tramontane.study.reading.messages import explain, problem
-from tramontane.study.reading.project import REFERENCES
 from tramontane.study.reading.reading import cached_yaml
+from tramontane.study.reading.typed import check_reference, validated
 from tramontane.study.values.expressions import ALLOWED, evaluate, names_in
 from tramontane.study.values.fields import Choice, Count, Name, Pattern, Text, Whole, WholeList
 from tramontane.study.values.quantities import DRAWABLE, STEPS
@@ -29,22 +29,6 @@ JUDGEMENT = CLAIMS / "judgement.yaml"
 
 SUBJECTS = ("arithmetic", "transposition", "halo", "allreduce", "one-sided", "input-output", "overlap")
 """What a statement may be about."""
-
-COMPUTATIONS = (
-    "networks",
-    "stages",
-    "grid",
-    "allreduces",
-    "halo_width",
-    "halo_pattern",
-    "cells",
-    "table",
-    "halo_messages",
-    "halo_volumes",
-    "elements",
-    "bits_of_sums",
-)
-"""Functions of :mod:`tramontane.claims.arithmetic` that statements may name."""
 
 ORDERS = ("order of arrival", "fixed order at each rank", "one order of all ranks")
 """Orders of :mod:`tramontane.claims.sums` that statements may name."""
@@ -75,6 +59,7 @@ def _written(limits: tuple[float | None, float | None]) -> str:
 
 
 Range = Annotated[tuple[Number | None, Number | None], AfterValidator(_ascending)]
+Between = Annotated[Range, Field(description="First and last process count; by default all of a decade or more.")]
 
 
 def _bounded(limits: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
@@ -88,7 +73,6 @@ Stated = Annotated[Range, AfterValidator(_ended)]
 """A range that something may lie outside of."""
 Ratio = Annotated[Stated, AfterValidator(_bounded)]
 """A range that a ratio may lie outside of."""
-Model = TypeVar("Model", bound=Settings)
 
 
 class _Printed(Settings):
@@ -204,7 +188,7 @@ class _PrintedSums(_Printed):
     differ: dict[Annotated[str, Choice(ORDERS)], list[Annotated[str, Choice(("runs", "owners"))]]] = Field(min_length=1)
 
 
-_PRINTED: dict[str, Any] = {
+COMPUTATIONS: dict[str, Any] = {
     "networks": _Printed,
     "stages": _Printed,
     "grid": _PrintedGrid,
@@ -229,7 +213,7 @@ _PRINTED: dict[str, Any] = {
     ],
     "bits_of_sums": _PrintedSums,
 }
-"""What a computation takes."""
+"""Functions of :mod:`tramontane.claims.arithmetic` that statements may name, and what each takes."""
 
 
 class Judged(Settings):
@@ -305,9 +289,7 @@ class Trend(Check):
     kind: Literal["trend"] = Field(description="Kind of check.")
     of: Text = Field(description="Curve.")
     way: Annotated[str, Choice(("falls", "rises"))] = Field(description="falls or rises.")
-    between: Range = Field(
-        (None, None), description="First and last process count; by default all of a decade or more."
-    )
+    between: Between = (None, None)
 
 
 class Slower(Check):
@@ -317,9 +299,7 @@ class Slower(Check):
     of: Text = Field(description="The slower curve.")
     than: Text = Field(description="The faster curve.")
     by: Factor = Field(1, description="Factor that must be between them at least.")
-    between: Range = Field(
-        (None, None), description="First and last process count; by default all of a decade or more."
-    )
+    between: Between = (None, None)
 
 
 class Coincide(Check):
@@ -328,9 +308,7 @@ class Coincide(Check):
     kind: Literal["coincide"] = Field(description="Kind of check.")
     curves: list[Text] = Field(description="Curves.", min_length=2)
     within: Number | None = Field(None, description="Largest relative distance; by default that of judgement.yaml.")
-    between: Range = Field(
-        (None, None), description="First and last process count; by default all of a decade or more."
-    )
+    between: Between = (None, None)
 
 
 class Apart(Check):
@@ -341,9 +319,7 @@ class Apart(Check):
     than: Text = Field(description="The faster curve.")
     ratio: Ratio = Field(description="Least and largest value of the largest ratio.")
     every: bool = Field(False, description="true: the smallest ratio must lie in the range, too, and so all do.")
-    between: Range = Field(
-        (None, None), description="First and last process count; by default all of a decade or more."
-    )
+    between: Between = (None, None)
 
 
 class Meets(Check):
@@ -364,9 +340,7 @@ class Jump(Check):
     kind: Literal["jump"] = Field(description="Kind of check.")
     of: Text = Field(description="Curve.")
     by: Factor = Field(description="Least factor.")
-    between: Range = Field(
-        (None, None), description="First and last process count; by default all of a decade or more."
-    )
+    between: Between = (None, None)
 
 
 class Closing(Check):
@@ -375,9 +349,7 @@ class Closing(Check):
     kind: Literal["closing"] = Field(description="Kind of check.")
     of: Text = Field(description="The upper curve.")
     than: Text = Field(description="The lower curve.")
-    between: Range = Field(
-        (None, None), description="First and last process count; by default all of a decade or more."
-    )
+    between: Between = (None, None)
 
 
 class Shallower(Check):
@@ -386,9 +358,7 @@ class Shallower(Check):
     kind: Literal["shallower"] = Field(description="Kind of check.")
     of: Text = Field(description="The shallower curve.")
     than: Text = Field(description="The steeper curve.")
-    between: Range = Field(
-        (None, None), description="First and last process count; by default all of a decade or more."
-    )
+    between: Between = (None, None)
 
 
 class Limit(Check):
@@ -489,13 +459,13 @@ class Computed(Check):
     """Arithmetic, done with the project's own formulas and schedules; needs no results."""
 
     kind: Literal["computed"] = Field(description="Kind of check.")
-    what: Annotated[str, Choice(COMPUTATIONS)] = Field(description="Name of the computation.")
+    what: Annotated[str, Choice(tuple(COMPUTATIONS))] = Field(description="Name of the computation.")
     printed: dict[str, Any] = Field({}, description="Numbers as the paper prints them.")
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
         try:
-            TypeAdapter(_PRINTED[self.what]).validate_python(self.printed)
+            TypeAdapter(COMPUTATIONS[self.what]).validate_python(self.printed)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             context = first.get("ctx", {})
@@ -613,10 +583,8 @@ def load_claims(path: Path, root: Path) -> Claims:
     InputError
         With file, key, what was found and what is allowed.
     """
-    claims = _load(path, Claims)
-    known = cached_yaml(root / REFERENCES)
-    if claims.paper not in known:
-        raise InputError(path, "paper", claims.paper, ", ".join(known), hint=closest(claims.paper, known))
+    claims = validated(Claims, cached_yaml(path), path)
+    check_reference(claims.paper, root, path, "paper")
     return claims
 
 
@@ -655,11 +623,5 @@ def printed_times(root: Path) -> dict[str, list[dict[str, Any]]]:
 
 def load_judgement(root: Path) -> Judgement:
     """Read how strictly statements are read."""
-    return _load(root / JUDGEMENT, Judgement)
-
-
-def _load(path: Path, model: type[Model]) -> Model:
-    try:
-        return model.model_validate(cached_yaml(path))
-    except ValidationError as error:
-        raise explain(error, model, Origin(path, "").inside) from None
+    file = root / JUDGEMENT
+    return validated(Judgement, cached_yaml(file), file)

@@ -16,7 +16,7 @@ from typing import Any
 
 from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import resolve_names
-from tramontane.study.experiments.experiments import _REFERENCE, DRAW, MEMBER, Experiment
+from tramontane.study.experiments.experiments import DRAW, MEMBER, REFERENCE, Experiment
 from tramontane.study.points.loading import build_point
 from tramontane.study.points.points import Point
 from tramontane.study.reading.layers import Keys, Layers, Origin, copied, split
@@ -251,7 +251,7 @@ class _Expander:
     def substitute(self, value: Any, origin: Origin) -> tuple[Any, Origin]:
         """Replace $name by the scale's value, anywhere inside `value`; the origin becomes the scale's line."""
         if isinstance(value, str):
-            match = _REFERENCE.fullmatch(value.strip())
+            match = REFERENCE.fullmatch(value.strip())
             if not match:
                 return value, origin
             name = match[1]

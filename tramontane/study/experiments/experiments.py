@@ -11,15 +11,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
 from tramontane.errors import InputError, closest, show
 from tramontane.study.experiments.figures import Figure
 from tramontane.study.reading.layers import Keys, Origin, split
-from tramontane.study.reading.messages import explain, problem
+from tramontane.study.reading.messages import problem
 from tramontane.study.reading.names import check_name
-from tramontane.study.reading.project import REFERENCES, find_root
+from tramontane.study.reading.project import find_root
 from tramontane.study.reading.reading import cached_yaml
+from tramontane.study.reading.typed import check_reference, validated
 from tramontane.study.sampling.paths import point_keys, unknown_key
 from tramontane.study.sampling.plausible import load_plausible
 from tramontane.study.sampling.sampling import Sample
@@ -37,8 +38,10 @@ MEMBER = "member"
 DRAW = "draw"
 """Name of the dimension that `sample` adds."""
 
+REFERENCE = re.compile(r"\$([A-Za-z_]\w*)")
+"""What stands for a value of the scale."""
+
 _MEMBERS = "a whole number, 1 or more, or $name of the scale"
-_REFERENCE = re.compile(r"\$([A-Za-z_]\w*)")
 
 
 def _number_or_name(value: object) -> object:
@@ -153,11 +156,7 @@ def load_experiment(path: str | Path) -> Experiment:
     """
     source = Path(path)
     check_name(source)
-    data = cached_yaml(source)
-    try:
-        experiment = Experiment.model_validate(data)
-    except ValidationError as error:
-        raise explain(error, Experiment, Origin(source, "").inside) from None
+    experiment = validated(Experiment, cached_yaml(source), source)
     experiment._path = source
     experiment._root = find_root(source.parent)
     _check(experiment)
@@ -173,7 +172,7 @@ def references_in(value: object) -> Iterator[str]:
         for item in value:
             yield from references_in(item)
     elif isinstance(value, str):
-        match = _REFERENCE.fullmatch(value.strip())
+        match = REFERENCE.fullmatch(value.strip())
         if match:
             yield match[1]
 
@@ -202,10 +201,8 @@ def _check(experiment: Experiment) -> None:
     _check_expressions(experiment)
     _check_scales(experiment)
     _check_figure(experiment)
-    known = cached_yaml(experiment.root / REFERENCES) if experiment.references else {}
     for number, key in enumerate(experiment.references):
-        if key not in known:
-            raise InputError(experiment.path, f"references[{number}]", key, ", ".join(known), hint=closest(key, known))
+        check_reference(key, experiment.root, experiment.path, f"references[{number}]")
 
 
 def _check_paths(experiment: Experiment) -> None:
@@ -322,6 +319,3 @@ def _check_figure(experiment: Experiment) -> None:
         if name not in dimensions:
             allowed = f"a dimension: {', '.join(dimensions) or 'but the experiment varies nothing'}"
             raise InputError(experiment.path, f"figure.{key}", name, allowed, hint=closest(name, dimensions))
-
-
-__all__ = ["SCALES", "Experiment", "Figure", "Paper", "load_experiment"]

@@ -4,20 +4,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import list_experiments
 from tramontane.study.experiments.claims import Claim, Computed, statements
-from tramontane.study.experiments.experiments import PROCESSES, SCALES, load_experiment
+from tramontane.study.experiments.experiments import PROCESSES, load_experiment
 from tramontane.study.reading.layers import Origin
-from tramontane.study.reading.messages import explain, problem
-from tramontane.study.reading.project import EXPERIMENTS, REFERENCES
+from tramontane.study.reading.messages import problem
+from tramontane.study.reading.project import EXPERIMENTS
 from tramontane.study.reading.reading import cached_yaml
+from tramontane.study.reading.typed import check_reference, validated
 from tramontane.study.sampling.plausible import load_plausible
 from tramontane.study.sampling.sampling import Sample
 from tramontane.study.values.fields import Count, Text, Whole
 from tramontane.study.values.settings import Settings
+from tramontane.support.layout import SCALES
 
 SAMPLES = Path("configs/samples")
 SIZE = "$size"
@@ -91,13 +93,8 @@ def load_study(name: str, root: Path, source: str = "--over") -> Study:
 
 def read_study(path: Path, root: Path) -> Study:
     """Read and check a study (InputError)."""
-    try:
-        study = Study.model_validate(cached_yaml(path))
-    except ValidationError as error:
-        raise explain(error, Study, Origin(path, "").inside) from None
-    known = cached_yaml(root / REFERENCES)
-    if study.paper not in known:
-        raise InputError(path, "paper", study.paper, ", ".join(known), hint=closest(study.paper, known))
+    study = validated(Study, cached_yaml(path), path)
+    check_reference(study.paper, root, path, "paper")
     ranges = load_plausible(_plausible_of(study.sample, path), root, Origin(path, "sample.plausible"))
     study.sample.choose(ranges.parameters, path, "sample")
     _check_statements(study, root, path)

@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 from tramontane.errors import InputError
+from tramontane.study.reading.names import WORDS
 from tramontane.study.reading.project import EXPERIMENTS
 
 #: What an experiment may be called: part of file names, of paths in the workflow and of commands.
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
-_WORDS = ("all", "none")
 _ALLOWED = "small letters, digits and hyphens, at most 60, such as halo-latency"
 
 
@@ -27,9 +27,9 @@ def new_experiment(root: Path, name: str) -> Path:
     InputError
         If the name can't be one, or is taken.
     """
-    if not _NAME.fullmatch(name) or name in _WORDS:
+    if not _NAME.fullmatch(name) or name in WORDS:
         hint = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60]
-        good = bool(_NAME.fullmatch(hint)) and hint not in _WORDS and hint != name
+        good = bool(_NAME.fullmatch(hint)) and hint not in WORDS and hint != name
         raise InputError(
             "new-experiment", "", name, _ALLOWED, problem=f"found name '{name}'", hint=hint if good else None
         )

@@ -97,17 +97,8 @@ def pack(path: Path) -> memoryview:
     InputError
         With file, row or key, what was found and what is allowed.
     """
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise InputError(path, "", path.suffix, ", ".join(_READERS), problem=f"found a file '{path.suffix}'")
-    try:
-        rows = reader(path)
-    except InputError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, Warning) as error:
-        words = " ".join(str(error).split())[:200]
-        raise InputError(path, "", None, f"a {path.suffix} file", problem=f"can't be read ({words})") from None
-    return _Graph(path, rows).packed()
+    failures = (OSError, ValueError, KeyError, TypeError, AttributeError, Warning)
+    return _Graph(path, column_files.read_by_suffix(path, _READERS, failures)).packed()
 
 
 def links_of(table: Path) -> tuple[NDArray[Any], dict[str, Texts]]:

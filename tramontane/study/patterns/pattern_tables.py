@@ -52,16 +52,7 @@ def read(path: Path) -> dict[str, Column]:
     InputError
         With file, row or column, what was found and what is allowed.
     """
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise InputError(path, "", path.suffix, ", ".join(_READERS), problem=f"found a file '{path.suffix}'")
-    try:
-        columns = reader(path)
-    except InputError:
-        raise
-    except UNREADABLE as error:
-        words = " ".join(str(error).split())[:200]
-        raise InputError(path, "", None, f"a {path.suffix} file", problem=f"can't be read ({words})") from None
+    columns = column_files.read_by_suffix(path, _READERS, UNREADABLE)
     lengths = {name: len(column) for name, column in columns.items()}
     number = lengths["source"]
     for name, length in lengths.items():

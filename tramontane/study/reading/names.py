@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tramontane.errors import InputError, show
 
-WORDS = ("all", "none")
+ALL, NONE = WORDS = ("all", "none")
 """Words that stand for all experiments and for none."""
 MOST_LETTERS = 100
 ALLOWED = f"letters, digits, and . _ - inside, at most {MOST_LETTERS}; not {' or '.join(WORDS)}"

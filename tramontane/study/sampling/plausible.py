@@ -10,17 +10,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 from pydantic_core import PydanticCustomError
 
 from tramontane.errors import InputError, closest, show
 from tramontane.study.networks.machines import SHAPED_BY
 from tramontane.study.networks.network import network
 from tramontane.study.reading.layers import Keys, Layers, Origin, split
-from tramontane.study.reading.messages import explain
 from tramontane.study.reading.names import is_name
-from tramontane.study.reading.project import REFERENCES
 from tramontane.study.reading.reading import cached_yaml
+from tramontane.study.reading.typed import check_reference, validated
 from tramontane.study.sampling.paths import leaves, unknown_key
 from tramontane.study.sampling.sampling import Parameter
 from tramontane.study.values.expressions import check_syntax, evaluate, names_in
@@ -111,13 +110,8 @@ def load_plausible(name: str, root: Path, origin: Origin) -> Plausible:
 
 def read_plausible(path: Path, root: Path) -> Plausible:
     """Read and check a file of plausible ranges (InputError)."""
-    try:
-        found = Plausible.model_validate(cached_yaml(path))
-    except ValidationError as error:
-        raise explain(error, Plausible, Origin(path, "").inside) from None
-    known = cached_yaml(root / REFERENCES)
-    if found.paper not in known:
-        raise InputError(path, "paper", found.paper, ", ".join(known), hint=closest(found.paper, known))
+    found = validated(Plausible, cached_yaml(path), path)
+    check_reference(found.paper, root, path, "paper")
     if not found.parameters:
         raise InputError(path, "parameters", None, "parameters by name")
     for name, parameter in found.parameters.items():

@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from tramontane.study.reading.layers import Origin
-from tramontane.study.reading.messages import explain
 from tramontane.study.reading.project import LIBRARIES
 from tramontane.study.reading.reading import cached_yaml
+from tramontane.study.reading.typed import validated
 from tramontane.study.values.fields import Choice, Count, NonNegative, Text
 from tramontane.study.values.settings import Settings
 from tramontane.study.workloads.workloads import COLLECTIVES, Collective
@@ -49,10 +48,5 @@ def library_algorithms(root: Path) -> dict[str, LibraryAlgorithm]:
     InputError
         If an entry is none.
     """
-    found = {}
-    for key, entry in cached_yaml(root / LIBRARIES).items():
-        try:
-            found[key] = LibraryAlgorithm.model_validate(entry)
-        except ValidationError as error:
-            raise explain(error, LibraryAlgorithm, Origin(root / LIBRARIES, key).inside) from None
-    return found
+    file = root / LIBRARIES
+    return {key: validated(LibraryAlgorithm, entry, file, key) for key, entry in cached_yaml(file).items()}

@@ -9,14 +9,14 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from tramontane.errors import InputError, closest, show
-from tramontane.study.reading.layers import Origin
-from tramontane.study.reading.messages import explain, problem
+from tramontane.study.reading.messages import problem
 from tramontane.study.reading.names import MOST_LETTERS, WORDS, is_name
 from tramontane.study.reading.project import SYSTEMS, find_root
 from tramontane.study.reading.reading import cached_yaml
+from tramontane.study.reading.typed import validated
 from tramontane.study.values.fields import Choice, Command, Count, Regular, Text
 from tramontane.study.values.settings import Settings
 from tramontane.study.values.units import TIME, PositiveTime, Quantity
@@ -221,7 +221,4 @@ def read_system(file: Path) -> System:
     """Return the system that a file describes; see :func:`load_system`."""
     if not _is_reframes(file.stem):
         raise InputError(file, "", file.stem, _NAMES, problem=f"found the file name {show(file.name)}")
-    try:
-        return System.model_validate(cached_yaml(file))
-    except ValidationError as error:
-        raise explain(error, System, Origin(file, "").inside) from None
+    return validated(System, cached_yaml(file), file)

@@ -108,6 +108,11 @@ class Timed:
         return not self.variant.endswith("_over")
 
 
+def known_as(machine: str) -> str:
+    """Return the name in ``configs/machines`` of a machine that files may call otherwise."""
+    return ALIASES.get(machine, machine)
+
+
 def fits(shape: str, nodes: int) -> bool:
     """Whether a text is a shape of so many nodes."""
     return bool(_SHAPE.fullmatch(shape)) and math.prod(map(int, shape.split("x"))) == nodes

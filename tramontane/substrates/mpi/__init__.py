@@ -24,10 +24,9 @@ class Mpi:
         """Return None, or what is missing to build and start MPI programs here."""
         from tramontane.substrates.mpi.build import missing_tools  # noqa: PLC0415 (as in run)
 
-        if not program.sources():
-            return "the sources of the skeleton are not here; run it from a checkout"
-        missing = missing_tools()
-        if missing:
+        if lacking := program.without_sources():
+            return lacking
+        if missing := missing_tools():
             return f"{' and '.join(missing)} not found; installed by: apt-get install g++ cmake"
         if not found():
             return f"no MPI library found; installed by: {INSTALL}"

@@ -10,7 +10,6 @@ for another system, as ReFrame does, with the name, its compiler and the system.
 """
 
 import fcntl
-import hashlib
 import os
 import shutil
 import subprocess
@@ -20,7 +19,7 @@ from pathlib import Path
 from tramontane.errors import display_path
 from tramontane.study.points.points import DEFAULT_SYSTEM, SystemChoice
 from tramontane.substrates import spack
-from tramontane.substrates.building import told
+from tramontane.substrates.building import digest, told
 from tramontane.substrates.mpi import program
 from tramontane.substrates.mpi.libraries import Library, find_command, library_of
 from tramontane.support.layout import BUILDS, SHARE
@@ -142,11 +141,8 @@ def _cmake(compiler: str, folder: Path, name: str) -> None:
 def _digest(compiler: str, name: str = program.NAME) -> str:
     """Return what the program, or the tracing library, depends on, in 16 hex digits."""
     flags = [os.environ[name] for name in _FLAGS if os.environ.get(name)]
-    known = hashlib.sha256("".join(f"{word}\0" for word in (compiler, *flags)).encode())
     sources = program.tracer_sources() if name == program.TRACER else [*program.sources(), *program.headers()]
-    for file in (SHARE / "CMakeLists.txt", *sources):
-        known.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
-    return known.hexdigest()[:16]
+    return digest([SHARE / "CMakeLists.txt", *sources], [compiler, *flags])
 
 
 def provenance(library: Library, executable: Path) -> dict[str, str]:

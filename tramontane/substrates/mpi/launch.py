@@ -65,7 +65,7 @@ def start(library: Library, ranks: int, command: list[str]) -> Ended:
                 stderr=stderr,
                 env={**os.environ, **dict.fromkeys(SESSIONS, scratch), **library.variables},
                 start_new_session=True,
-                preexec_fn=_end_with_parent,  # noqa: PLW1509 (there are no threads)
+                preexec_fn=lambda: end_with_parent(signal.SIGTERM),  # noqa: PLW1509 (there are no threads)
             )
             try:
                 status = process.wait(timeout=seconds)
@@ -80,10 +80,6 @@ def start(library: Library, ranks: int, command: list[str]) -> Ended:
                 _stop(process)
                 raise
         return Ended(status, _text(out), _text(err))
-
-
-def _end_with_parent() -> None:
-    end_with_parent(signal.SIGTERM)
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:

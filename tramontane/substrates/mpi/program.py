@@ -27,6 +27,11 @@ def sources() -> list[Path]:
     return [*sorted(schedules.glob("*.cpp")), *sorted(schedules.glob("executor/*.cpp"))]
 
 
+def without_sources() -> str | None:
+    """Return None, or that the sources are not here."""
+    return None if sources() else "the sources of the skeleton are not here; run it from a checkout"
+
+
 def headers() -> list[Path]:
     """Return the headers they include."""
     return sorted(Path(SHARE, "skeleton-src").rglob("*.hpp"))
