@@ -191,7 +191,7 @@ public:
                                                 [&](const Said& each) { return each.size() > count; });
                 const auto other = static_cast<std::size_t>(least - calls.by_place.begin());
                 refuse_key(where(members, first - calls.by_place.begin(), (*first)[count]),
-                           "a collective, the " + std::to_string(count + 1) + "th of its communicator, that rank " +
+                           "collective " + std::to_string(count + 1) + " of its communicator, which rank " +
                                std::to_string(members[other]) + " does not call",
                            "calls of all " + std::to_string(members.size()) + " ranks");
             }

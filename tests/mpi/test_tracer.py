@@ -684,10 +684,15 @@ def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: s
         ({"r0": call(1, 13, 3, 7)}, "rank 0, call 2: found communicator 7; allowed: those that a call has made"),
         ({"r0": call(1, 13, 1, 0, 0, 1, 8)}, "found one-sided data to rank 1, which receives none; allowed: a receive"),
         ({"r0": call(1, 13, 1, 0, 0, 2, 8)}, "rank 0, call 2: found a message of rank 2; allowed: 0 to 1"),
-        ({"r0": call(1, 13, 3, 0)}, "rank 0, call 2: found a collective, the 1th of its communicator, that rank 1"),
+        ({"r0": call(1, 13, 3, 0)}, "rank 0, call 2: found collective 1 of its communicator, which rank 1"),
         ({"r0": call(1, 11, 255, 255, 255, 1)}, "rank 0, call 2: found level 4194303; allowed: 0 to 1048576"),
-        ({"r0": bytes([9, 1, 1])}, "rank 0, call 2: found what number 9 stands for; allowed: 4 to 4"),
-        ({"r1": call(1, 8, 0, 0, 0, 7, *b"barrier", 0)}, "rank 1, call 2: found a collective, the 1th of its"),
+        ({"r0": bytes([9, 1, 1])}, "rank 0, call 2: found record 9; allowed: 1 to 4"),
+        ({"r0": bytes([2, 9, 1, 1])}, "rank 0, call 2: found record 9; allowed: 1 to 3"),
+        (
+            {"r0": bytes([1, 3, 9, 65, 66, 5, 1, 1])},
+            "rank 0, call 2: found a part of what the call did; allowed: all that it did",
+        ),
+        ({"r1": call(1, 8, 0, 0, 0, 7, *b"barrier", 0)}, "rank 1, call 2: found collective 1 of its"),
         (
             {"r0": call(1, 8, 0, 0, 0, 5, *b"bcast", 1, 8), "r1": call(1, 8, 0, 0, 0, 7, *b"barrier", 0)},
             "found bcast at rank 0 and barrier at rank 1; allowed: one call, and one root",
