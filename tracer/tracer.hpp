@@ -49,6 +49,7 @@ enum class Did : std::uint8_t {
     begin_probed,
     begin_synchronous,
     failed,  ///< a receive has ended without all that was sent
+    copied,
 };
 
 /// Of a one-sided call.
@@ -64,7 +65,7 @@ inline std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) {
 /// The trace of this process.
 class Tracer {
 public:
-    static constexpr std::uint32_t version = 3;
+    static constexpr std::uint32_t version = 4;
 
     static Tracer& own() {
         static Tracer tracer;
@@ -123,7 +124,9 @@ public:
     Communicator& define(MPI_Comm handle) { return tell(communicators.add(handle)); }
     /// \param handle null for one that is there for a request
     Communicator& define_like(const Communicator& other, const MPI_Comm* handle) {
-        return tell(communicators.add_like(other, handle));
+        Communicator& made = communicators.add_like(other, handle);
+        defined.all(Did::copied, made.number, other.number);
+        return made;
     }
 
     /// The window of a handle, as above.

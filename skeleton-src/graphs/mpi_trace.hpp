@@ -96,9 +96,10 @@ struct CallAction {
         probed,             ///< request, communicator
         begin_probed,       ///< request
         begin_synchronous,  ///< as begin_send
-        failed
+        failed,
+        copied  ///< communicator, and the one that it is like; since version 4
     };
-    static constexpr Did last = Did::failed;
+    static constexpr Did last = Did::copied;
     enum class OneSided : std::uint8_t {
         put = 1,   ///< request, target, bytes
         get,       ///< the same
@@ -276,6 +277,7 @@ private:
                 break;
             case Did::begin_receive:
             case Did::probed:
+            case Did::copied:
                 take(2);
                 break;
             case Did::end:

@@ -179,6 +179,21 @@ static void shared(void) {
     }
 }
 
+/* Each rank copies first the communicator that the other one copies last. */
+static void copied_in_turn(void) {
+    MPI_Comm from[2], to[2];
+    MPI_Request requests[2];
+    for (int i = 0; i < 2; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &from[i]);
+    for (int i = 0; i < 2; ++i) MPI_Comm_idup(from[i ^ rank], &to[i ^ rank], &requests[i]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 2; ++i) {
+        if (rank == 0) MPI_Isend(out, 101 + i, MPI_BYTE, 1, 7, to[i], &requests[i]);
+        if (rank == 1) MPI_Irecv(in + 200 * i, 101 + i, MPI_BYTE, 0, 7, to[i], &requests[i]);
+    }
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 2; ++i) MPI_Comm_free(&from[i]), MPI_Comm_free(&to[i]);
+}
+
 /* Both ranks wait for their sends before they receive, as these need nobody. */
 static void buffered(void) {
     MPI_Request request;
@@ -527,6 +542,7 @@ int main(int argc, char** argv) {
     if (strcmp(what, "freed") == 0) freed();
     if (strcmp(what, "let-go") == 0) let_go(argv[2]);
     if (strcmp(what, "copied") == 0) copied();
+    if (strcmp(what, "copied-in-turn") == 0) copied_in_turn();
     if (strcmp(what, "shared") == 0) shared();
     if (strcmp(what, "buffered") == 0) buffered();
     if (strcmp(what, "asked") == 0) asked();

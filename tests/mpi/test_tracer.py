@@ -239,8 +239,9 @@ def test_requests_outlive_their_communicator(corner: Any) -> None:
     assert len({tag for _, _, tag, _ in found}) == 4, "one of each communicator"
 
 
-def test_communicators_are_numbered_when_they_begin_to_be_copied(corner: Any) -> None:
-    assert sizes(messages(point(corner("copied"), 2))) == {101: 1, 102: 1}
+@pytest.mark.parametrize("how", ["copied", "copied-in-turn"])
+def test_communicators_are_numbered_when_they_begin_to_be_copied(corner: Any, how: str) -> None:
+    assert sizes(messages(point(corner(how), 2))) == {101: 1, 102: 1}
 
 
 def test_requests_that_share_a_handle_end_one_by_one(corner: Any) -> None:
