@@ -17,8 +17,7 @@ static int rank, ranks, other;
 
 static void work(double time) {
     const double begin = MPI_Wtime();
-    while (MPI_Wtime() - begin < time) {
-    }
+    while (MPI_Wtime() - begin < time) {}
 }
 
 /* Nothing of no type. */

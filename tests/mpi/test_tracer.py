@@ -676,6 +676,7 @@ def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: s
             {"r0": call(1, 16)},
             "rank 0, call 2: found ranks that are spawned, or of another program; allowed: ranks that",
         ),
+        ({"r0": call(1, 21, 5, 9)}, "rank 0, call 2: found communicator 9; allowed: those that a call has made"),
         ({"r0": call(1, 18, 9)}, "found the end of request 9; allowed: requests that a probe has begun"),
         (
             {f"r{i}": call(1, 8, 0, 0, 0, 5, *b"bcast", 1, *[128] * 7, 1) for i in range(2)},
