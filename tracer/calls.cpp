@@ -221,7 +221,7 @@ extern "C" int MPI_Wait(MPI_Request* request, MPI_Status* given) {
     const MPI_Request before = *request;
     MPI_Status* const got = call.statuses_or_ours(given, 1);
     const int status = TRAMONTANE_NEXT(MPI_Wait)(request, got);
-    if (call.done(status)) call.end(before, *got);
+    if (call.done(status)) call.end(before, request, *got);
     return status;
 }
 SECOND_NAME(MPI_Wait, (MPI_Request*, MPI_Status*))
@@ -231,7 +231,7 @@ extern "C" int MPI_Test(MPI_Request* request, int* flag, MPI_Status* given) {
     const MPI_Request before = *request;
     MPI_Status* const got = call.statuses_or_ours(given, 1);
     const int status = TRAMONTANE_NEXT(MPI_Test)(request, flag, got);
-    if (call.done(status)) *flag != 0 ? call.end(before, *got) : call.vain();
+    if (call.done(status)) *flag != 0 ? call.end(before, request, *got) : call.vain();
     return status;
 }
 SECOND_NAME(MPI_Test, (MPI_Request*, int*, MPI_Status*))
@@ -242,7 +242,7 @@ extern "C" int MPI_Waitall(int number, MPI_Request requests[], MPI_Status* given
     MPI_Status* const got = call.statuses_or_ours(given, number);
     const int status = TRAMONTANE_NEXT(MPI_Waitall)(number, requests, got);
     if (call.done(status)) {
-        for (int i = 0; i < number; ++i) call.end(before[i], got[i]);
+        for (int i = 0; i < number; ++i) call.end(before[i], &requests[i], got[i]);
     }
     return status;
 }
@@ -255,7 +255,7 @@ extern "C" int MPI_Testall(int number, MPI_Request requests[], int* flag, MPI_St
     const int status = TRAMONTANE_NEXT(MPI_Testall)(number, requests, flag, got);
     if (call.done(status)) {
         if (*flag == 0) call.vain();
-        for (int i = 0; *flag != 0 && i < number; ++i) call.end(before[i], got[i]);
+        for (int i = 0; *flag != 0 && i < number; ++i) call.end(before[i], &requests[i], got[i]);
     }
     return status;
 }
@@ -266,7 +266,7 @@ extern "C" int MPI_Waitany(int number, MPI_Request requests[], int* index, MPI_S
     const MPI_Request* const before = call.kept(requests, number);
     MPI_Status* const got = call.statuses_or_ours(given, 1);
     const int status = TRAMONTANE_NEXT(MPI_Waitany)(number, requests, index, got);
-    if (call.done(status) && *index != MPI_UNDEFINED) call.end(before[*index], *got);
+    if (call.done(status) && *index != MPI_UNDEFINED) call.end(before[*index], &requests[*index], *got);
     return status;
 }
 SECOND_NAME(MPI_Waitany, (int, MPI_Request[], int*, MPI_Status*))
@@ -280,7 +280,7 @@ extern "C" int MPI_Testany(int number, MPI_Request requests[], int* index, int* 
         if (*flag == 0) {
             call.vain();
         } else if (*index != MPI_UNDEFINED) {
-            call.end(before[*index], *got);
+            call.end(before[*index], &requests[*index], *got);
         }
     }
     return status;
@@ -295,7 +295,8 @@ SECOND_NAME(MPI_Testany, (int, MPI_Request[], int*, int*, MPI_Status*))
         const int status = TRAMONTANE_NEXT(MPI_##name)(number, requests, ended, indices, got);                    \
         if (call.done(status)) {                                                                                  \
             if (*ended == 0) call.vain();                                                                         \
-            for (int i = 0; *ended != MPI_UNDEFINED && i < *ended; ++i) call.end(before[indices[i]], got[i]);     \
+            for (int i = 0; *ended != MPI_UNDEFINED && i < *ended; ++i)                                           \
+                call.end(before[indices[i]], &requests[indices[i]], got[i]);                                      \
         }                                                                                                         \
         return status;                                                                                            \
     }                                                                                                             \
@@ -316,7 +317,7 @@ extern "C" int MPI_Request_free(MPI_Request* request) {
     Call call("Request_free");
     const MPI_Request before = *request;
     const int status = TRAMONTANE_NEXT(MPI_Request_free)(request);
-    if (call.done(status)) call.free(before);
+    if (call.done(status)) call.free(before, request);
     return status;
 }
 SECOND_NAME(MPI_Request_free, (MPI_Request*))
@@ -330,25 +331,6 @@ TRACED(Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Stat
        (from, tag, comm, message, given), call.probed(comm, from, *message);)
 TRACED(Improbe, (int from, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* given),
        (from, tag, comm, flag, message, given), *flag != 0 ? call.probed(comm, from, *message) : call.vain();)
-
-extern "C" int MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* given) {
-    Call call("Mrecv");
-    const MPI_Message before = *message;
-    MPI_Status* const got = call.statuses_or_ours(given, 1);
-    const int status = TRAMONTANE_NEXT(MPI_Mrecv)(buffer, count, type, message, got);
-    if (call.done(status)) call.receive_probed(before, *got);
-    return status;
-}
-SECOND_NAME(MPI_Mrecv, (void*, int, MPI_Datatype, MPI_Message*, MPI_Status*))
-
-extern "C" int MPI_Imrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) {
-    Call call("Imrecv");
-    const MPI_Message before = *message;
-    const int status = TRAMONTANE_NEXT(MPI_Imrecv)(buffer, count, type, message, request);
-    if (call.done(status)) call.begin_receive_probed(before, *request);
-    return status;
-}
-SECOND_NAME(MPI_Imrecv, (void*, int, MPI_Datatype, MPI_Message*, MPI_Request*))
 
 // --- one-sided calls without counts
 // -----------------------------------------------------------------------------------

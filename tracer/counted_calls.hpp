@@ -34,6 +34,26 @@ extern "C" int NAMED(MPI_Recv)(PLACE, MPI_Status* given) {
 }
 SECOND_NAME(NAMED(MPI_Recv), (PLACE, MPI_Status*))
 
+extern "C" int NAMED(MPI_Mrecv)(void* buffer, COUNT count, MPI_Datatype type, MPI_Message* message, MPI_Status* given) {
+    Call call("Mrecv");
+    const MPI_Message before = *message;
+    MPI_Status* const got = call.statuses_or_ours(given, 1);
+    const int status = TRAMONTANE_NEXT(NAMED(MPI_Mrecv))(buffer, count, type, message, got);
+    if (call.done(status)) call.receive_probed(before, *got);
+    return status;
+}
+SECOND_NAME(NAMED(MPI_Mrecv), (void*, COUNT, MPI_Datatype, MPI_Message*, MPI_Status*))
+
+extern "C" int NAMED(MPI_Imrecv)(void* buffer, COUNT count, MPI_Datatype type, MPI_Message* message,
+                                 MPI_Request* request) {
+    Call call("Imrecv");
+    const MPI_Message before = *message;
+    const int status = TRAMONTANE_NEXT(NAMED(MPI_Imrecv))(buffer, count, type, message, request);
+    if (call.done(status)) call.begin_receive_probed(before, *request);
+    return status;
+}
+SECOND_NAME(NAMED(MPI_Imrecv), (void*, COUNT, MPI_Datatype, MPI_Message*, MPI_Request*))
+
 extern "C" int NAMED(MPI_Sendrecv)(const void* buffer, COUNT count, MPI_Datatype type, int to, int tag, void* place,
                                    COUNT most, MPI_Datatype as, int from, int tag_from, MPI_Comm comm,
                                    MPI_Status* given) {

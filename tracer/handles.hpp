@@ -153,7 +153,8 @@ struct Window {
 struct Request {
     enum Kind : std::uint8_t { send, receive, other, message };
     std::uintptr_t handle = 0;
-    std::uint32_t next = 0;  ///< in the same bucket
+    const void* where = nullptr;  ///< the program's variable of that handle, when it began
+    std::uint32_t next = 0;       ///< in the same bucket
     Kind kind = send;
     bool persistent = false;
     bool active = true;
@@ -168,12 +169,14 @@ struct Request {
 
 /// Requests under small numbers, which come again when they are free, so that repeated steps look the same.
 ///
-/// Several requests may share a handle: MPICH has one for all sends that are done at once.
+/// Several requests may share a handle: that of whatever is done at once, such as small sends, and messages with
+/// nobody. These are told apart by the variables that hold them; copies of these are taken in the order in which they
+/// began.
 class Requests {
 public:
     static constexpr std::uint32_t none = 0;
 
-    std::uint32_t add(std::uintptr_t handle, const Request& request) {
+    std::uint32_t add(std::uintptr_t handle, const void* where, const Request& request) {
         std::uint32_t own = free_;
         if (own == none) {
             own = static_cast<std::uint32_t>(all_.size());
@@ -181,16 +184,19 @@ public:
         } else {
             free_ = all_[own].next;
         }
-        std::uint32_t& first = bucket(handle);
         all_[own] = request;
-        all_[own].handle = handle;
-        all_[own].next = first;
-        return first = own;
+        all_[own].where = where;
+        put(own, handle);
+        return own;
     }
-    std::uint32_t find(std::uintptr_t handle) {
-        std::uint32_t at = bucket(handle);
-        while (at != none && all_[at].handle != handle) at = all_[at].next;
-        return at;
+    std::uint32_t find(std::uintptr_t handle, const void* where) {
+        std::uint32_t oldest = none;
+        for (std::uint32_t at = bucket(handle).first; at != none; at = all_[at].next) {
+            if (all_[at].handle != handle) continue;
+            if (all_[at].where == where) return at;
+            if (oldest == none) oldest = at;
+        }
+        return oldest;
     }
     void remove(std::uint32_t own) {
         take_out(own);
@@ -198,26 +204,37 @@ public:
         free_ = own;
     }
     /// Another handle stands for it from here on.
-    void rename(std::uint32_t own, std::uintptr_t handle) {
+    void rename(std::uint32_t own, std::uintptr_t handle, const void* where) {
         take_out(own);
-        std::uint32_t& first = bucket(handle);
-        all_[own].handle = handle;
-        all_[own].next = first;
-        first = own;
+        all_[own].where = where;
+        put(own, handle);
     }
     Request& operator[](std::uint32_t own) { return all_[own]; }
 
 private:
-    void take_out(std::uint32_t own) {
-        std::uint32_t* at = &bucket(all_[own].handle);
-        while (*at != own) at = &all_[*at].next;
-        *at = all_[own].next;
+    struct Bucket {
+        std::uint32_t first = none, last = none;
+    };
+
+    void put(std::uint32_t own, std::uintptr_t handle) {
+        Bucket& to = bucket(handle);
+        all_[own].handle = handle;
+        all_[own].next = none;
+        (to.first == none ? to.first : all_[to.last].next) = own;
+        to.last = own;
     }
-    std::uint32_t& bucket(std::uintptr_t handle) {
+    void take_out(std::uint32_t own) {
+        Bucket& of = bucket(all_[own].handle);
+        std::uint32_t before = none;
+        for (std::uint32_t at = of.first; at != own; at = all_[at].next) before = at;
+        (before == none ? of.first : all_[before].next) = all_[own].next;
+        if (of.last == own) of.last = before;
+    }
+    Bucket& bucket(std::uintptr_t handle) {
         const std::uint64_t mixed = (handle ^ (handle >> 7U)) * 0x9e3779b97f4a7c15ULL;
         return buckets_[mixed >> 52U];
     }
-    std::vector<std::uint32_t> buckets_ = std::vector<std::uint32_t>(4096, none);
+    std::vector<Bucket> buckets_ = std::vector<Bucket>(4096);
     std::vector<Request> all_ = std::vector<Request>(1);
     std::uint32_t free_ = none;
 };

@@ -49,6 +49,7 @@ enum class Did : std::uint8_t {
     begin_probed,
     begin_synchronous,
     failed,  ///< a receive has ended without all that was sent
+    copied,
 };
 
 /// Of a one-sided call.
@@ -64,7 +65,7 @@ inline std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) {
 /// The trace of this process.
 class Tracer {
 public:
-    static constexpr std::uint32_t version = 3;
+    static constexpr std::uint32_t version = 4;
 
     static Tracer& own() {
         static Tracer tracer;
@@ -123,7 +124,9 @@ public:
     Communicator& define(MPI_Comm handle) { return tell(communicators.add(handle)); }
     /// \param handle null for one that is there for a request
     Communicator& define_like(const Communicator& other, const MPI_Comm* handle) {
-        return tell(communicators.add_like(other, handle));
+        Communicator& made = communicators.add_like(other, handle);
+        defined.all(Did::copied, made.number, other.number);
+        return made;
     }
 
     /// The window of a handle, as above.
@@ -374,30 +377,28 @@ public:
     }
     /// A send that goes on until its request ends.
     void begin_send(MPI_Comm comm, int to, int tag, std::int64_t bytes, const MPI_Request& request) {
-        if (to == MPI_PROC_NULL) return;
+        if (to == MPI_PROC_NULL) return begin_nothing(&request);
         const Communicator& c = t_.communicator(comm);
-        t_.did.all(Did::begin_send, t_.requests.add(number_of(request), {.kind = Request::send}), c.number, c.peer(to),
-                   tag, bytes);
+        t_.did.all(Did::begin_send, add(request, {.kind = Request::send}), c.number, c.peer(to), tag, bytes);
     }
     /// A send that goes on without the rank's waiting for it: a request ends at once.
     void begin_buffered_send(MPI_Comm comm, int to, int tag, std::int64_t bytes, const MPI_Request* request) {
+        begin_nothing(request);
         if (to == MPI_PROC_NULL) return;
         const Communicator& c = t_.communicator(comm);
         t_.did.all(Did::begin_send, Requests::none, c.number, c.peer(to), tag, bytes);
-        if (request != nullptr) t_.requests.add(number_of(*request), {.kind = Request::send, .buffered = true});
     }
     void begin_receive(MPI_Comm comm, int from, const MPI_Request& request) {
-        if (from == MPI_PROC_NULL) return;
+        if (from == MPI_PROC_NULL) return begin_nothing(&request);
         Communicator& c = t_.communicator(comm);
         ++c.awaited;
-        t_.did.all(Did::begin_receive,
-                   t_.requests.add(number_of(request), {.kind = Request::receive, .communicator = &c}), c.number);
+        t_.did.all(Did::begin_receive, add(request, {.kind = Request::receive, .communicator = &c}), c.number);
     }
     /// A persistent receive in partitions: from whom, with which tag and how much is known.
     void make_partitioned_receive(MPI_Comm comm, int from, int tag, std::int64_t bytes, const MPI_Request& request) {
         make_receive(comm, from, request);
         if (from == MPI_PROC_NULL) return;
-        Request& r = t_.requests[t_.requests.find(number_of(request))];
+        Request& r = t_.requests[find(request, &request)];
         r.known = true;  // its status says nothing
         r.peer = r.communicator->peer(from);
         r.tag = r.communicator->partitioned_tag(false, from, tag);
@@ -410,31 +411,31 @@ public:
                    SendMode mode = {}) {
         if (to == MPI_PROC_NULL) return make_idle(request);
         Communicator& c = t_.communicator(comm);
-        t_.requests.add(number_of(request), {.kind = Request::send,
-                                             .persistent = true,
-                                             .active = false,
-                                             .buffered = mode.buffered,
-                                             .synchronous = mode.synchronous,
-                                             .communicator = &c,
-                                             .peer = c.peer(to),
-                                             .tag = tag,
-                                             .bytes = bytes});
+        add(request, {.kind = Request::send,
+                      .persistent = true,
+                      .active = false,
+                      .buffered = mode.buffered,
+                      .synchronous = mode.synchronous,
+                      .communicator = &c,
+                      .peer = c.peer(to),
+                      .tag = tag,
+                      .bytes = bytes});
         ++c.awaited;  // starts ask for its number
     }
     void make_receive(MPI_Comm comm, int from, const MPI_Request& request) {
         if (from == MPI_PROC_NULL) return make_idle(request);
         Communicator& c = t_.communicator(comm);
         ++c.awaited;
-        t_.requests.add(number_of(request),
-                        {.kind = Request::receive, .persistent = true, .active = false, .communicator = &c});
+        add(request, {.kind = Request::receive, .persistent = true, .active = false, .communicator = &c});
     }
     /// \param before what the request was; Open MPI makes another one where what is buffered has not gone yet
-    void start(MPI_Request before, MPI_Request request) {
-        const std::uint32_t slot = t_.requests.find(number_of(before));
+    void start(MPI_Request before, const MPI_Request& request) {
+        const std::uint32_t slot = find(before, &request);
         if (slot == Requests::none) return untold();
-        if (request != before) t_.requests.rename(slot, number_of(request));
+        if (request != before) t_.requests.rename(slot, number_of(request), &request);
         Request& r = t_.requests[slot];
         r.active = true;
+        r.cancelled = false;
         if (r.kind == Request::send) {
             t_.did.all(r.synchronous ? Did::begin_synchronous : Did::begin_send, r.buffered ? Requests::none : slot,
                        r.communicator->number, r.peer, r.tag, r.bytes);
@@ -448,7 +449,7 @@ public:
     /// make them in the same one: so it is as if each had a communicator of its own.
     void make_collective(MPI_Comm comm) { own_ = &t_.define_like(t_.communicator(comm), nullptr); }
     void keep(const MPI_Request& request) {
-        Request& r = t_.requests[t_.requests.find(number_of(request))];
+        Request& r = t_.requests[find(request, &request)];
         r.persistent = true;
         r.active = false;
         r.communicator = own_;
@@ -458,8 +459,9 @@ public:
     }
     /// A request that is no longer open.
     /// \param handle as it was before the call
-    void end(MPI_Request handle, const MPI_Status& status) {
-        const std::uint32_t slot = t_.requests.find(number_of(handle));
+    /// \param where the program's variable of it
+    void end(MPI_Request handle, const MPI_Request* where, const MPI_Status& status) {
+        const std::uint32_t slot = find(handle, where);
         if (slot == Requests::none || !t_.requests[slot].active) return;
         Request& r = t_.requests[slot];
         int cancelled = 0;
@@ -487,11 +489,12 @@ public:
         if (from == MPI_PROC_NULL) return;
         Communicator& c = t_.communicator(comm);
         ++c.awaited;
-        t_.did.all(Did::probed, t_.requests.add(number_of(message), {.kind = Request::message, .communicator = &c}),
+        t_.did.all(Did::probed,
+                   t_.requests.add(number_of(message), nullptr, {.kind = Request::message, .communicator = &c}),
                    c.number);
     }
     void receive_probed(MPI_Message message, const MPI_Status& status) {
-        const std::uint32_t slot = t_.requests.find(number_of(message));
+        const std::uint32_t slot = t_.requests.find(number_of(message), nullptr);
         if (slot == Requests::none) return;  // from nobody
         t_.did.all(Did::begin_probed, slot);
         t_.did.all(Did::end_receive, slot, t_.requests[slot].communicator->peer(status.MPI_SOURCE), status.MPI_TAG,
@@ -499,15 +502,15 @@ public:
         remove(slot);
     }
     void begin_receive_probed(MPI_Message message, const MPI_Request& request) {
-        const std::uint32_t slot = t_.requests.find(number_of(message));
-        if (slot == Requests::none) return;
+        const std::uint32_t slot = t_.requests.find(number_of(message), nullptr);
+        if (slot == Requests::none) return begin_nothing(&request);
         t_.did.all(Did::begin_probed, slot);
-        t_.requests.rename(slot, number_of(request));
+        t_.requests.rename(slot, number_of(request), &request);
         t_.requests[slot].kind = Request::receive;
     }
     /// A receive has ended, and its request is still open.
     void ended(MPI_Request handle, const MPI_Status& status) {
-        const std::uint32_t slot = t_.requests.find(number_of(handle));
+        const std::uint32_t slot = find(handle, nullptr);
         if (slot == Requests::none) return;
         Request& r = t_.requests[slot];
         if (r.kind != Request::receive || r.persistent || r.cancelled || status.MPI_SOURCE < 0) return;
@@ -516,14 +519,14 @@ public:
         r.tag = status.MPI_TAG;
         r.bytes = received(status);
     }
-    void cancel(MPI_Request handle) {
+    void cancel(const MPI_Request& request) {
         t_.cancels = true;
-        if (const std::uint32_t slot = t_.requests.find(number_of(handle)); slot != Requests::none) {
+        if (const std::uint32_t slot = find(request, &request); slot != Requests::none) {
             t_.requests[slot].cancelled = true;
         }
     }
-    void free(MPI_Request handle) {
-        const std::uint32_t slot = t_.requests.find(number_of(handle));
+    void free(MPI_Request handle, const MPI_Request* where) {
+        const std::uint32_t slot = find(handle, where);
         if (slot == Requests::none) return;
         const Request& r = t_.requests[slot];
         if (r.kind == Request::receive && r.active && !r.cancelled) {
@@ -572,7 +575,7 @@ public:
     /// A put or get.
     /// \param request of one that is waited for by itself, else null
     void transfer(OneSided what, MPI_Win window, int target, std::int64_t bytes, const MPI_Request* request) {
-        if (target == MPI_PROC_NULL) return;
+        if (target == MPI_PROC_NULL) return begin_nothing(request);
         const Window& own = t_.window(window);
         t_.did.all(Did::one_sided, what, own.number, begun(request), own.members[static_cast<std::size_t>(target)],
                    bytes);
@@ -609,13 +612,22 @@ private:
         TRAMONTANE_NEXT(MPI_Get_elements_x)(&status, MPI_BYTE, &many);
         return many;
     }
+    std::uint32_t add(const MPI_Request& request, const Request& what) {
+        return t_.requests.add(number_of(request), &request, what);
+    }
+    [[nodiscard]] std::uint32_t find(MPI_Request handle, const MPI_Request* where) {
+        return t_.requests.find(number_of(handle), where);
+    }
     /// A persistent message with nobody.
     void make_idle(const MPI_Request& request) {
-        t_.requests.add(number_of(request),
-                        {.kind = Request::other, .persistent = true, .active = false, .buffered = true});
+        add(request, {.kind = Request::other, .persistent = true, .active = false, .buffered = true});
+    }
+    /// A request whose end tells nothing; it may share its handle with others, of which each has an end of its own.
+    void begin_nothing(const MPI_Request* request) {
+        if (request != nullptr) add(*request, {.kind = Request::other, .buffered = true});
     }
     std::uint32_t begun(const MPI_Request* request) {
-        return request == nullptr ? Requests::none : t_.requests.add(number_of(*request), {.kind = Request::other});
+        return request == nullptr ? Requests::none : add(*request, {.kind = Request::other});
     }
     void remove(std::uint32_t slot) {
         if (t_.requests[slot].communicator != nullptr) t_.communicators.release(*t_.requests[slot].communicator);

@@ -159,6 +159,8 @@ public:
                 } else if (each.did == Did::communicator) {
                     known.make(each);
                     windows.erase(each.numbers[0]);
+                } else if (each.did == Did::copied) {
+                    known.copy(each);
                 } else if (each.did == Did::collective) {
                     const TracedGroup& group = known[each.numbers[1]];
                     if (!group.is_one()) throw Mistake{"a collective between two groups", "collectives within one"};
@@ -191,7 +193,7 @@ public:
                                                 [&](const Said& each) { return each.size() > count; });
                 const auto other = static_cast<std::size_t>(least - calls.by_place.begin());
                 refuse_key(where(members, first - calls.by_place.begin(), (*first)[count]),
-                           "a collective, the " + std::to_string(count + 1) + "th of its communicator, that rank " +
+                           "collective " + std::to_string(count + 1) + " of its communicator, which rank " +
                                std::to_string(members[other]) + " does not call",
                            "calls of all " + std::to_string(members.size()) + " ranks");
             }
@@ -493,6 +495,8 @@ private:
                 groups_.make(action);
                 windows_.erase(n[0]);
                 return;
+            case Did::copied:
+                return groups_.copy(action);
             case Did::phase:
                 return finished(single(builder_.mark(n[0], position_)));
             case Did::threads:

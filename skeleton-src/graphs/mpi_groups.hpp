@@ -29,14 +29,15 @@ struct TracedGroup {
     [[nodiscard]] bool is_one() const { return members == peers; }
 };
 
-/// Groups of a trace: those of the same ranks are told apart by how often they came before.
+/// Groups of a trace: those of the same ranks are told apart by how often they came before, copies of a group by how
+/// often it was copied: ranks may begin to copy several groups in different orders.
 class TracedGroups {
 public:
     explicit TracedGroups(Rank ranks) : ranks_{ranks} {
         TracedRanks everybody(static_cast<std::size_t>(ranks));
         std::iota(everybody.begin(), everybody.end(), 0);
         const auto [own, is_new] = known_.emplace(Key{everybody, everybody}, 0);
-        id(0, 1, own->first.first);
+        id(ids_, 0, 1, own->first.first);
     }
 
     [[nodiscard]] Rank ranks() const { return ranks_; }
@@ -56,11 +57,19 @@ public:
         if (place == own.size()) throw Mistake{"a communicator without the rank itself", "those that it is in"};
         const TracedRanks& other = is_first ? key.second : key.first;
         const std::uint32_t number = found.first->second;
-        return {id(number, ++seen[number], key.first), &own, members == peers ? &own : &other, place};
+        return {id(ids_, number, ++seen[number], key.first), &own, members == peers ? &own : &other, place};
+    }
+
+    /// \param count how often the rank has copied this group, with this time
+    TracedGroup copy(const TracedGroup& group, std::uint32_t count) {
+        TracedGroup made = group;
+        made.id = id(copies_, group.id, count, *members_[group.id]);
+        return made;
     }
 
 private:
     using Key = std::pair<TracedRanks, TracedRanks>;
+    using Ids = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>;
 
     [[nodiscard]] TracedRanks checked(const std::vector<std::int64_t>& told) const {
         TracedRanks found;
@@ -73,15 +82,15 @@ private:
         }
         return found;
     }
-    std::uint32_t id(std::uint32_t key, std::uint32_t count, const TracedRanks& members) {
-        const auto found = ids_.try_emplace({key, count}, static_cast<std::uint32_t>(members_.size()));
+    std::uint32_t id(Ids& ids, std::uint32_t key, std::uint32_t count, const TracedRanks& members) {
+        const auto found = ids.try_emplace({key, count}, static_cast<std::uint32_t>(members_.size()));
         if (found.second) members_.push_back(&members);
         return found.first->second;
     }
 
     Rank ranks_;
     std::map<Key, std::uint32_t> known_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> ids_;
+    Ids ids_, copies_;
     std::vector<const TracedRanks*> members_;
 };
 
@@ -91,6 +100,10 @@ public:
     KnownGroups(TracedGroups& all, Rank rank) : all_{all}, rank_{rank} {}
 
     void make(const CallAction& made) { known_[made.numbers[0]] = all_.make(made, rank_, seen_); }
+    void copy(const CallAction& made) {
+        const TracedGroup& group = (*this)[made.numbers[1]];
+        known_[made.numbers[0]] = all_.copy(group, ++copied_[group.id]);
+    }
     [[nodiscard]] const TracedGroup& operator[](std::int64_t number) const {
         const auto found = known_.find(number);
         if (found == known_.end()) {
@@ -103,7 +116,7 @@ private:
     TracedGroups& all_;
     Rank rank_;
     std::unordered_map<std::int64_t, TracedGroup> known_;
-    std::unordered_map<std::uint32_t, std::uint32_t> seen_;
+    std::unordered_map<std::uint32_t, std::uint32_t> seen_, copied_;
 };
 
 }  // namespace tramontane

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,9 +34,12 @@ struct Mistake {
 /// Numbers of a file, or of a part of it, one after the other.
 class TraceNumbers {
 public:
+    /// Those of a rank's file.
     /// \param at where the first one is
-    TraceNumbers(std::span<const std::byte> data, Rank rank, std::size_t at = 0)
-        : data_{data}, at_{std::min(at, data.size())}, rank_{rank} {}
+    TraceNumbers(std::span<const std::byte> file, Rank rank, std::size_t at)
+        : data_{file}, at_{std::min(at, file.size())}, rank_{rank} {}
+    /// Those of what a call did.
+    explicit TraceNumbers(std::span<const std::byte> told) : data_{told} {}
 
     [[nodiscard]] bool is_at_end() const { return at_ >= data_.size(); }
     [[nodiscard]] std::size_t at() const { return at_; }
@@ -60,13 +64,14 @@ public:
 
 private:
     [[noreturn]] void refuse_end() const {
-        refuse_key("rank " + std::to_string(rank_) + ", byte " + std::to_string(data_.size()), "the end of the file",
+        if (!rank_) throw Mistake{"a part of what the call did", "all that it did"};
+        refuse_key("rank " + std::to_string(*rank_) + ", byte " + std::to_string(data_.size()), "the end of the file",
                    "a record that is whole");
     }
 
     std::span<const std::byte> data_;
-    std::size_t at_;
-    Rank rank_;
+    std::size_t at_ = 0;
+    std::optional<Rank> rank_;
 };
 
 /// What a call did, in the order of `tracer/tracer.hpp`.
@@ -91,9 +96,10 @@ struct CallAction {
         probed,             ///< request, communicator
         begin_probed,       ///< request
         begin_synchronous,  ///< as begin_send
-        failed
+        failed,
+        copied  ///< communicator, and the one that it is like; since version 4
     };
-    static constexpr Did last = Did::failed;
+    static constexpr Did last = Did::copied;
     enum class OneSided : std::uint8_t {
         put = 1,   ///< request, target, bytes
         get,       ///< the same
@@ -182,8 +188,8 @@ public:
                 pass(extent, inside);
                 const auto number = static_cast<std::size_t>(record - first_call);
                 if (number >= known.size()) {
-                    refuse_key(at(extent.calls), "what number " + std::to_string(record) + " stands for",
-                               std::to_string(first_call) + " to " + std::to_string(first_call + known.size() - 1));
+                    refuse_key(at(extent.calls), "record " + std::to_string(record),
+                               std::to_string(define) + " to " + std::to_string(end + known.size()));
                 }
                 try {
                     if (!told[number].empty()) known[number] = read(std::exchange(told[number], {}));
@@ -230,7 +236,7 @@ private:
     }
 
     [[nodiscard]] TracedCall read(std::span<const std::byte> told) const {
-        TraceNumbers numbers{told, rank_};
+        TraceNumbers numbers{told};
         TracedCall call;
         const std::string name = numbers.word();
         const auto begins = [&](std::string_view word) { return name.starts_with(word); };
@@ -271,6 +277,7 @@ private:
                 break;
             case Did::begin_receive:
             case Did::probed:
+            case Did::copied:
                 take(2);
                 break;
             case Did::end:

@@ -96,16 +96,29 @@ static void freed(void) {
 }
 
 /* A receive of which it is known that it has ended, and one of which it is not. */
-static void let_go(int unknown) {
+static void let_go(const char* which) {
     MPI_Request request;
     int flag = 0;
+    if (strcmp(which, "cancelled-before") == 0) {
+        if (rank == 1) {
+            MPI_Recv_init(in, 200, MPI_BYTE, 0, 7, MPI_COMM_WORLD, &request);
+            MPI_Start(&request);
+            MPI_Cancel(&request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            MPI_Start(&request);
+            MPI_Request_free(&request);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0) MPI_Send(out, 100, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
+        return;
+    }
     if (rank == 0) MPI_Send(out, 100, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
     if (rank == 1) {
         MPI_Irecv(in, 100, MPI_BYTE, MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &request);
         MPI_Cancel(&request);
         MPI_Request_free(&request);
         MPI_Irecv(in, 200, MPI_BYTE, 0, 7, MPI_COMM_WORLD, &request);
-        while (!unknown && !flag) MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+        while (strcmp(which, "known") == 0 && !flag) MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
         MPI_Request_free(&request);
     }
     MPI_Barrier(MPI_COMM_WORLD);
@@ -128,6 +141,56 @@ static void copied(void) {
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     MPI_Comm_free(&first);
     MPI_Comm_free(&second);
+}
+
+/* Sends that are done at once share a handle, with each other and with those to nobody. None of these waits needs what
+   rank 1 receives later, but where messages wait for their receives it would be needed by a wait for another send. */
+static void shared(void) {
+    MPI_Request first, second, third, copies[2];
+    if (rank == 0) {
+        MPI_Isend(out, 101, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &first);
+        MPI_Isend(out, 102, MPI_BYTE, 1, 2, MPI_COMM_WORLD, &second);
+        MPI_Isend(out, 103, MPI_BYTE, MPI_PROC_NULL, 3, MPI_COMM_WORLD, &third);
+        MPI_Wait(&third, MPI_STATUS_IGNORE);
+        MPI_Irecv(in, 103, MPI_BYTE, MPI_PROC_NULL, 3, MPI_COMM_WORLD, &third);
+        MPI_Wait(&third, MPI_STATUS_IGNORE);
+        MPI_Ibsend(out, 103, MPI_BYTE, MPI_PROC_NULL, 3, MPI_COMM_WORLD, &third);
+        MPI_Wait(&third, MPI_STATUS_IGNORE);
+        MPI_Recv(in, 104, MPI_BYTE, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&second, MPI_STATUS_IGNORE);
+        MPI_Recv(in, 105, MPI_BYTE, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&first, MPI_STATUS_IGNORE);
+        for (int i = 0; i < 2; ++i) {
+            MPI_Isend(out, 106, MPI_BYTE, 1, 6 + i, MPI_COMM_WORLD, &first);
+            copies[i] = first;
+        }
+        MPI_Wait(&copies[0], MPI_STATUS_IGNORE);
+        MPI_Recv(in, 108, MPI_BYTE, 1, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&copies[1], MPI_STATUS_IGNORE);
+    } else {
+        MPI_Send(out, 104, MPI_BYTE, 0, 4, MPI_COMM_WORLD);
+        MPI_Recv(in, 102, MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(out, 105, MPI_BYTE, 0, 5, MPI_COMM_WORLD);
+        MPI_Recv(in, 101, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(in, 106, MPI_BYTE, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(out, 108, MPI_BYTE, 0, 8, MPI_COMM_WORLD);
+        MPI_Recv(in, 106, MPI_BYTE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+/* Each rank copies first the communicator that the other one copies last. */
+static void copied_in_turn(void) {
+    MPI_Comm from[2], to[2];
+    MPI_Request requests[2];
+    for (int i = 0; i < 2; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &from[i]);
+    for (int i = 0; i < 2; ++i) MPI_Comm_idup(from[i ^ rank], &to[i ^ rank], &requests[i]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 2; ++i) {
+        if (rank == 0) MPI_Isend(out, 101 + i, MPI_BYTE, 1, 7, to[i], &requests[i]);
+        if (rank == 1) MPI_Irecv(in + 200 * i, 101 + i, MPI_BYTE, 0, 7, to[i], &requests[i]);
+    }
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 2; ++i) MPI_Comm_free(&from[i]), MPI_Comm_free(&to[i]);
 }
 
 /* Both ranks wait for their sends before they receive, as these need nobody. */
@@ -350,6 +413,22 @@ static void to_nobody(void) {
 }
 
 #if MPI_VERSION >= 4
+/* Large counts of messages that were probed. */
+static void large_probed(void) {
+    MPI_Message message;
+    MPI_Request request;
+    if (rank == 0) {
+        for (int size = 101; size <= 103; ++size) MPI_Send(out, size, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
+        return;
+    }
+    MPI_Mprobe(0, 7, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    MPI_Mrecv_c(in, 101, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    MPI_Mprobe(0, 7, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    MPI_Imrecv_c(in, 102, MPI_BYTE, &message, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Recv(in, 103, MPI_BYTE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 /* Windows are told apart from communicators by the order of the calls that make them, not by that of first uses. */
 static void large_windows(void) {
     MPI_Win window;
@@ -460,8 +539,10 @@ int main(int argc, char** argv) {
     if (strcmp(what, "large-type") == 0) large_type();
     if (strcmp(what, "probed") == 0) probed();
     if (strcmp(what, "freed") == 0) freed();
-    if (strcmp(what, "let-go") == 0) let_go(strcmp(argv[2], "unknown") == 0);
+    if (strcmp(what, "let-go") == 0) let_go(argv[2]);
     if (strcmp(what, "copied") == 0) copied();
+    if (strcmp(what, "copied-in-turn") == 0) copied_in_turn();
+    if (strcmp(what, "shared") == 0) shared();
     if (strcmp(what, "buffered") == 0) buffered();
     if (strcmp(what, "asked") == 0) asked();
     if (strcmp(what, "between") == 0) between();
@@ -478,6 +559,7 @@ int main(int argc, char** argv) {
 #endif
 #if MPI_VERSION >= 4
     if (strcmp(what, "large-windows") == 0) large_windows();
+    if (strcmp(what, "large-probed") == 0) large_probed();
     if (strcmp(what, "of-groups") == 0) of_groups();
     if (strcmp(what, "partitioned-in-turn") == 0) partitioned_in_turn();
     if (strcmp(what, "partitioned") == 0) partitioned();

@@ -135,6 +135,38 @@ def test_an_order_of_its_own(tmp_path: Path) -> None:
     assert counts(found) == counts(ring(7))
 
 
+@pytest.mark.usefixtures("tables")
+def test_processors_of_a_rank(tmp_path: Path) -> None:
+    """Work beside the messages, and messages of its processor; ranks alike do alike with the same ones."""
+
+    def ring(ranks: int, other: int = 1) -> Path:
+        text = f"num_ranks {ranks}\n"
+        for rank in range(ranks):
+            after, before = (rank + 1) % ranks, (rank - 1) % ranks
+            cpu = other if rank == 1 else 1
+            text += f"rank {rank} {{ w: calc 9000 v: calc 7000 cpu {cpu} s: send 80b to {after} cpu 1 s requires v "
+            text += f"r: recv 80b from {before} u: calc 500 cpu 2 u requires r u requires w }}\n"
+        file = tmp_path / f"{ranks}.goal"
+        file.write_text(text)
+        return file
+
+    def time_of(file: Path) -> float:
+        machine = {"topology": "torus", "geometry": [4, 2], "nodes_per_switch": 1}
+        data = {"ranks": 7, "workload": {"kind": "trace", "file": str(file)}, "machine": machine}
+        return float(Simulator().run(Point.model_validate(data))["time_s"])
+
+    found = foretold([ring(ranks) for ranks in (3, 4, 5)], 7)
+    assert counts(found) == counts(ring(7))
+    assert counts(found).cpus == 3
+    assert messages(found) == messages(ring(7))
+    assert time_of(found) == time_of(ring(7))
+    assert 9.5e-6 < time_of(found) < 10.5e-6, "the longest work, a message, and what waits for both"
+    with pytest.raises(
+        InputError, match=r"4\.goal: rank 1: found work of cpu 2 where rank 1 of .* has work of cpu 1; "
+    ):
+        foretold([ring(3), ring(4, other=2), ring(5)], 7)
+
+
 def traced(folder: Path, grid: Grid, more: More, halo: Amount | None = lambda _: 960) -> Path:
     """Write the trace of a model: twice a halo to the four next ranks, as far as the grid goes, and more."""
     rows, columns = grid

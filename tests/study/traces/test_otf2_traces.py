@@ -647,7 +647,7 @@ def test_mistakes_are_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]
         "rank 1, event 2: found the end of request 4; allowed: requests that a send has begun"
     )
     assert refusal([(1, "MPI_Barrier", ("mpi_collective_end", barrier, "world", 0, 0, 0))], tmp_path / "c") == (
-        "rank 1, event 2: found a collective, the 1th of its communicator, that rank 0 does not call; "
+        "rank 1, event 2: found collective 1 of its communicator, which rank 0 does not call; "
         "allowed: calls of all 2 ranks"
     )
     mixed = [

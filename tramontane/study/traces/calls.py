@@ -250,7 +250,7 @@ def meet(callers: Sequence[Caller], place: str, tags: Tags, say: Say, algorithms
         where = f"rank {number}, {place} {first.operation.position}"
         if lacking := [rank for rank in ranks if rank not in there]:
             raise ValueError(
-                f"{where}: found a collective, the {count}th of its communicator, that rank {lacking[0]} does not "
+                f"{where}: found collective {count} of its communicator, which rank {lacking[0]} does not "
                 f"call, allowed: calls of all {len(ranks)} ranks"
             )
         for rank, other in there.items():

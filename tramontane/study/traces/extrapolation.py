@@ -184,12 +184,13 @@ class _Fit:
             elif operation.kind == "calc":
                 works = np.array([np.median(each) for each in amounts])
                 time, told = fitted_amounts.work(self._grids, works, self._wanted)
-                steps.append(Work(round(time / _PICOSECONDS)))
+                steps.append(Work(round(time / _PICOSECONDS), operation.cpu))
                 usual += works
                 off += np.abs(told - works)
             else:
                 size = self._size(amounts, fitted_amounts.of_messages, alike.path, where)
-                steps.append(Message(operation.kind, size, operation.away, self._names.tag_of(operation.tag)))
+                tag = self._names.tag_of(operation.tag)
+                steps.append(Message(operation.kind, size, operation.away, tag, operation.cpu))
         if usual.all():
             self.noise = max(self.noise, float((off / usual).max()))
         return Program(steps, alike.shape.dependencies)

@@ -15,19 +15,21 @@ _Gate = list[tuple[int, bool]]
 
 @dataclass(frozen=True)
 class Message:
-    """A message with a neighbour: "send" or "recv", bytes, rows and columns away, and tag."""
+    """A message with a neighbour: "send" or "recv", bytes, rows and columns away, tag, and processor."""
 
     kind: str
     size: int
     away: tuple[int, int]
     tag: int
+    cpu: int
 
 
 @dataclass(frozen=True)
 class Work:
-    """Work [ns]."""
+    """Work [ns], and who does it."""
 
     time: int
+    cpu: int
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,10 @@ def text_of(rank: int, program: Program, grid: Grid, algorithms: Algorithms) -> 
             ends[number] = text.rounds(rounds[step], begins[number])
             continue
         if isinstance(step, Work):
-            label = text.work(step.time)
+            label = text.work(step.time, step.cpu)
         else:
-            label = text.message(step.kind, rank_grids.neighbour(grid, rank, step.away), step.tag, step.size)
+            other = rank_grids.neighbour(grid, rank, step.away)
+            label = text.message(step.kind, other, step.tag, step.size, step.cpu)
         begins[number], ends[number] = [(label, True)], [(label, False)]
     for number in program.order:
         if not isinstance(program.steps[number], Call):
@@ -136,20 +139,19 @@ class _Text:
         self.lines: list[str] = []
         self.waits: list[str] = []
 
-    def _add(self, text: str) -> int:
+    def _add(self, text: str, cpu: int) -> int:
         label = len(self.lines) + 1
-        self.lines.append(f"l{label}: {text}\n")
+        self.lines.append(f"l{label}: {text}{f' cpu {cpu}' if cpu else ''}\n")
         return label
 
-    def work(self, time: int) -> int:
+    def work(self, time: int, cpu: int = 0) -> int:
         """Return the label of work [ns]."""
-        return self._add(f"calc {time}")
+        return self._add(f"calc {time}", cpu)
 
-    def message(self, kind: str, other: int, tag: int, size: int) -> int:
+    def message(self, kind: str, other: int, tag: int, size: int, cpu: int = 0) -> int:
         """Return the label of a message [B]."""
-        return self._add(
-            f"{'send' if kind == 'send' else 'recv'} {size}b {'to' if kind == 'send' else 'from'} {other} tag {tag}"
-        )
+        what, way = ("send", "to") if kind == "send" else ("recv", "from")
+        return self._add(f"{what} {size}b {way} {other} tag {tag}", cpu)
 
     def depend(self, label: int, gate: _Gate) -> None:
         """Let an operation wait for others."""

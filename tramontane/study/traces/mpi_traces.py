@@ -18,8 +18,8 @@ from tramontane.errors import InputError, display_path
 from tramontane.extension import simulator
 from tramontane.study.collectives.collective_calls import Algorithms, Exchange, from_sizes, schedules
 
-VERSIONS = (2, 3)
-"""Of files; since version 3 a checksum ends them."""
+VERSIONS = (2, 3, 4)
+"""Of files; since version 3 a checksum ends them, and since version 4 copies of communicators are told as such."""
 _FORMAT = b"TRMTRACE"
 _HEADER = struct.Struct("<8s4I3q")
 _NAME = re.compile(r"rank-([0-9]+)\.trace")

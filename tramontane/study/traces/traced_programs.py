@@ -49,6 +49,8 @@ class Operation:
         The communicator of a collective: one of :mod:`tramontane.study.traces.rank_grids`; empty for others.
     number : int
         Of this one among the communicators of the same ranks.
+    cpu : int
+        The processor that does it; of a collective 0.
     """
 
     kind: str
@@ -56,17 +58,16 @@ class Operation:
     tag: int = 0
     group: str = ""
     number: int = 0
+    cpu: int = 0
 
     def __str__(self) -> str:
         if self.group:
             return f"{self.kind} of {self.group}"
+        who = f" of cpu {self.cpu}" if self.cpu else ""
         if self.kind == "calc":
-            return "work"
+            return f"work{who}"
         where = f"tag {self.tag}" if self.tag < FIRST_TAG else "in another communicator than that of all ranks"
-        return f"{self.kind} {self.away[0]} rows and {self.away[1]} columns away, {where}"
-
-
-_WORK = Operation("calc")
+        return f"{self.kind}{who} {self.away[0]} rows and {self.away[1]} columns away, {where}"
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,8 @@ class Table:
         Where the receives, sends and works of each rank begin.
     exchanges : list of Exchange
         What collectives exchange, by number.
+    cpus : array of uint8
+        Which of its rank's processors does each operation.
     """
 
     path: Path
@@ -119,6 +122,7 @@ class Table:
     dependents: npt.NDArray[np.uint32]
     begins: dict[str, npt.NDArray[np.uint32]]
     exchanges: list[Exchange]
+    cpus: npt.NDArray[np.uint8]
 
     def owner(self, kind: str, index: int) -> int:
         """Return the rank of the send, receive or work of this number."""
@@ -136,8 +140,7 @@ def read(path: Path) -> Table:
     content, exchanges = traces.pack_kept(path, _check)
     ranks, sends, receives, works, dependencies, _, levels, special = _HEADER.unpack_from(content)
     allowed = "messages, collectives and work"
-    if special > 1:
-        raise InputError(path, "", None, allowed, problem="found operations of several cpus")
+    one_sided, last_cpu = special % 2, special // 2
     at = _HEADER.size + 8 * levels
 
     def take(kind: npt.DTypeLike, count: int) -> npt.NDArray[np.void]:
@@ -151,8 +154,9 @@ def read(path: Path) -> Table:
     parts += [("<u4", count) for count in (operations, operations + 1, dependencies, *3 * [ranks + 1])]
     said, worked, got, tags, _, waits, dependents, *begins = (take(kind, count) for kind, count in parts)
     kinds = dict(zip(("sends", "receives", "works"), begins, strict=True))
-    table = Table(path, ranks, said, tags, worked, got, waits, dependents, kinds, exchanges)  # type: ignore[arg-type]
-    if levels or special:
+    cpus = take("u1", operations) if last_cpu else np.zeros(operations, "u1")
+    table = Table(path, ranks, said, tags, worked, got, waits, dependents, kinds, exchanges, cpus)  # type: ignore[arg-type]
+    if levels or one_sided:
         what, kind = ("a region", "works") if levels else ("a one-sided call", "sends")
         is_such = (table.works < 0) & (table.works > _KEPT) if levels else table.tags < 0
         where = f"rank {table.owner(kind, int(np.argmax(is_such)))}"
@@ -302,16 +306,17 @@ def programs(table: Table, grid: Grid, names: Names) -> Iterator[tuple[Shape, li
             for source, send in table.receives[begin["receives"] : end["receives"]]
         ]
         messages += [("send", int(table.sends["target"][send]), send) for send in range(begin["sends"], end["sends"])]
+        first = sum(begin.values())
+        cpus = iter(table.cpus[first : sum(end.values())].tolist())
         operations = [
-            Operation(kind, rank_grids.offset(grid, rank, other), names.of(int(table.tags[send])))
+            Operation(kind, rank_grids.offset(grid, rank, other), names.of(int(table.tags[send])), cpu=next(cpus))
             for kind, other, send in messages
         ]
         amounts = [int(table.sends["bytes"][send]) for _, _, send in messages]
-        for work in table.works[begin["works"] : end["works"]].tolist():
+        for work, cpu in zip(table.works[begin["works"] : end["works"]].tolist(), cpus, strict=True):
             is_call = work <= _KEPT
-            operations.append(names.calls[work] if is_call else _WORK)
+            operations.append(names.calls[work] if is_call else Operation("calc", cpu=cpu))
             amounts.append(_kept(work)[0] if is_call else work)
-        first = sum(begin.values())
         waits = table.waits[first : first + len(operations) + 1].astype(np.int64)
         dependencies = tuple(
             (earlier, int(each) & _DEPENDENT, bool(int(each) & _ON_START))
