@@ -237,20 +237,20 @@ def test_a_batch_that_is_killed_for_memory_is_tried_again(clean: Path, tmp_path:
 
 @pytest.mark.long
 def test_points_that_can_not_fit_are_recorded_with_their_prediction(tmp_path: Path) -> None:
-    """Stand-in for memory that lacks: RLIMIT_AS, below what a point of this size takes."""
+    """Stand-in for memory that lacks: RLIMIT_DATA, below what a point of this size takes."""
     project = campaign.write(tmp_path / "project", points=2)
     file = project / "configs" / "experiments" / "hurt.yaml"
-    file.write_text(file.read_text().replace("[4, 4, 4]", "[32, 32, 32]").replace("ranks: 128", "ranks: 4096"))
+    file.write_text(file.read_text().replace("[4, 4, 4]", "[32, 32, 32]").replace("ranks: 128", "ranks: 16384"))
     limit = 400 * 2**20
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     plan = make_plan(project, "smoke", resources=Resources(cores=1))
     write_plan(plan)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
     try:
         for planned in plan.batches:
             run_batch(plan.layout.batch(planned.identity), project)
     finally:
-        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
     failures = [Store(project).read_failure(identity)["message"] for identity in plan.points]
     assert len(failures) == 2
     for message in failures:
