@@ -239,7 +239,8 @@ def _run(plan: Plan, command: list[str], first: list[str], options: Options, loc
     log.parent.mkdir(parents=True, exist_ok=True)
     store = Store(plan.root)
     since = plan.layout.plan.stat().st_mtime_ns
-    tally = CampaignTally({job.identity: job for job in plan.jobs}, store, since, options.cores, log=log)
+    jobs = {job.identity: job for job in plan.jobs}
+    tally = CampaignTally(jobs, store, since, options.cores, options.threads, log=log)
     with log.open("w", encoding="utf-8") as stream:
         signals.awaited = True
         workflow = _start(command, first, stream, lock, options.device)
