@@ -30,7 +30,7 @@ from tramontane.errors import InputError, display_path
 from tramontane.results.store import Store
 from tramontane.substrates import devices, spack
 from tramontane.support.formatting import about_bytes, listed, plural, roughly
-from tramontane.support.layout import SHARE, Layout
+from tramontane.support.layout import SHARE, Layout, cache
 from tramontane.support.processes import end_with_parent
 from tramontane.support.tables import table
 
@@ -280,13 +280,14 @@ def _start(
     """
     # Jobs are shell commands: they are to find the commands of the environment that this process runs in.
     path = os.pathsep.join([*first, str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    own = {"PATH": path, "LOGNAME": _user(), "XDG_CACHE_HOME": str(cache())}  # which Snakemake can't do without
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PATH": path, "LOGNAME": _user(), **({} if device is None else {devices.VARIABLE: device})},
+        env={**os.environ, **own, **({} if device is None else {devices.VARIABLE: device})},
         start_new_session=True,
         # The lock ends with its last holder: as long as the workflow lives, no other run starts.
         pass_fds=(lock,),
