@@ -261,7 +261,7 @@ def _run(plan: Plan, command: list[str], first: list[str], options: Options, loc
             return _STOPPED + signals.number
         signals.awaited = False
     if workflow.returncode:
-        _say(why(log, plan.root))
+        _say(why(log, plan.root, workflow.returncode))
         return 1
     _say(summary(plan, store))
     failed = sum(not store.has(job.identity) for job in plan.jobs)
