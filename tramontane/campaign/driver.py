@@ -44,6 +44,9 @@ PATIENCE = 15.0
 #: Folders of figures that the report shows.
 _DRAWN = ("figures", "sheets", "schematics", "studies/*")
 
+#: What Slurm replaces in names of logs, and what in an argument the plug-in quotes as Python does and not as a shell.
+_UNFIT_FOR_SLURM = re.compile(r"""[%\\]|'.*[$`"]|[$`"].*'""")
+
 #: Exit status of a run that was stopped: that of a shell command ended by SIGINT or SIGTERM.
 _STOPPED = 128
 
@@ -97,9 +100,11 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
     spack.asked()  # refuses at once what can't be had
     profile = find_profile(root, options.profile)
     cluster = read_profile(profile).executor == "slurm"
-    if cluster and (found := re.search(r"[$`\\]", str(root.absolute()))):  # sbatch gets jobs in double quotes
-        problem = f"found '{found[0]}' in the path {root.absolute()}, which shells take for something else"
-        raise InputError("profile", "", options.profile, "a path without $, ` and \\", problem=problem)
+    if cluster and (found := _UNFIT_FOR_SLURM.search(str(root.absolute()))):
+        problem = f"found {found[0]} in the path {root.absolute()}, which jobs would take for something else"
+        raise InputError(
+            "profile", "", options.profile, "a path without %, \\, and ' beside $, ` or \"", problem=problem
+        )
     first = commands_first() if cluster else []
     limits = find_limits(profile) if cluster else Limits()
     device = devices.of_campaign(limits.gpus if cluster else None, options.device)
@@ -190,14 +195,17 @@ def snakemake_command(plan: Plan, profile: Path, options: Options) -> list[str]:
     snakefile = next((path for path in (plan.root / "Snakefile", SHARE / "Snakefile") if path.exists()), None)
     if snakefile is None:
         raise InputError(plan.root / "Snakefile", "", None, "a checkout of Tramontane", problem="no such file")
-    local = ["--cores", str(options.cores)] if read_profile(profile).local else []
+    known = read_profile(profile)
+    local = ["--cores", str(options.cores)] if known.local else []
+    # Or the plug-in hands jobs over in double quotes, in which a shell replaces `$HOME` in a path.
+    script = ["--slurm-pass-command-as-script"] if known.executor == "slurm" else []
     # Points that together need more memory than there is must not run at the same time; on a cluster each has a node.
     limits = [f"mem_mb={int(plan.memory / 1e6)}"] if plan.memory is not None else []
     limits += ["gpu=1"] * any(batch.on_gpu for batch in plan.batches)  # which has one point at a time
     limit = ["--resources", *limits] if limits and not plan.cluster else []
     return [
         *(sys.executable, "-m", "snakemake", "--snakefile", str(snakefile), "--directory", str(plan.root)),
-        *("--profile", str(profile), *local, *limit, "--config", f"scale={plan.scale}"),
+        *("--profile", str(profile), *local, *script, *limit, "--config", f"scale={plan.scale}"),
     ]
 
 
