@@ -19,7 +19,7 @@ from analysis import style
 from analysis.caption import caption
 from analysis.figures import draw, draw_together, numbers, summaries
 from analysis.figures.panel import SOFT, Drawn, Panel, compose
-from tramontane.errors import InputError
+from tramontane.errors import InputError, refused_by_system
 from tramontane.results import datasets
 from tramontane.support.layout import FAILED
 from tramontane.support.processes import end_with_parent
@@ -125,7 +125,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     except (ValueError, OSError) as error:
-        print(f"{', '.join(map(str, options.datasets))}: {error}", file=sys.stderr)
+        said = f"{', '.join(map(str, options.datasets))}: {error}"
+        if isinstance(error, OSError) and error.filename is not None:  # which need not be a dataset
+            said = refused_by_system(error)
+        print(said, file=sys.stderr)
         return 2
     return 0
 

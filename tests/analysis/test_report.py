@@ -382,3 +382,15 @@ def test_a_dataset_that_can_not_be_read_is_no_figure(tmp_path: Path) -> None:
     (tmp_path / "a.nc").write_text("damaged")
     assert draw.main([str(tmp_path / "a.nc"), str(tmp_path / "a"), "--or-say-why"]) == 2
     assert not list(tmp_path.glob("a.[!n]*"))
+
+
+def test_a_figure_that_can_not_be_written_is_told_by_its_own_name(
+    factory: Factory, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, there = tmp_path / "a.nc", tmp_path / "there"
+    write(factory(("a", "b"), (16, 64)), file)
+    there.write_text("no folder")
+    assert draw.main([str(file), str(there / "a"), "--or-say-why"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"{there}")
+    assert "Errno" not in told

@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -79,6 +80,24 @@ def test_snakemakes_own_errors_are_told(tmp_path: Path, monkeypatch: pytest.Monk
     log = written(tmp_path, before="OSError: [Errno 28] No space left on device: 'x'\n" + general)
     assert why(log, tmp_path) == "the workflow did not run: No space left on device: 'x'" + end
     assert why(written(tmp_path), tmp_path) == "the workflow did not run: it said nothing" + end
+
+
+def test_a_job_that_ended_without_a_word_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    begin = "RuleException:\nCalledProcessError in file \"analyse.smk\", line 105:\nCommand 'exec python -c 'pass'' "
+    killed = f"{begin}died with {signal.SIGKILL!r}.\n"
+    told = "draw_figure failed: its process was ended by signal 9 (SIGKILL); see a.log, snakemake.log"
+    assert why(written(tmp_path, block(), before=killed), tmp_path) == told
+    ended = begin + "returned non-zero exit status 1.\n"
+    told = "draw_figure failed: its process ended with status 1 and said nothing; see a.log, snakemake.log"
+    assert why(written(tmp_path, block(), before=killed + ended), tmp_path) == told
+
+
+def test_a_workflow_that_was_killed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = written(tmp_path, before="Finished jobid: 3 (Rule: run_batch)\nReason: Missing output files: a.svg\n")
+    end = "its process was ended by signal 9 (SIGKILL); all of it in snakemake.log"
+    assert why(log, tmp_path, -signal.SIGKILL) == f"the workflow ended early: {end}"
 
 
 def test_a_workflow_whose_jobs_have_finished_did_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

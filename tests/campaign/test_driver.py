@@ -138,11 +138,13 @@ def test_a_signal_is_kept_for_who_waits_for_it() -> None:
 
 
 def test_the_workflow_can_be_stopped_whoever_starts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A script ignores SIGINT for what it runs in the background; users of containers may have no name."""
+    """A script ignores SIGINT for what it runs in the background; users of containers may have no name, and no home."""
     monkeypatch.setattr("pwd.getpwuid", lambda number: {}[number])
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
         monkeypatch.delenv(name, raising=False)
-    asked = "print(os.environ['LOGNAME'], signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    monkeypatch.setattr(driver, "cache", lambda: tmp_path)
+    names = "os.environ['LOGNAME'], os.environ['XDG_CACHE_HOME']"
+    asked = f"print({names}, signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with (tmp_path / "log").open("w") as log:
@@ -150,7 +152,7 @@ def test_the_workflow_can_be_stopped_whoever_starts_it(tmp_path: Path, monkeypat
             assert driver._start(command, [], log, log.fileno()).wait() == 0
     finally:
         signal.signal(signal.SIGINT, before)
-    assert (tmp_path / "log").read_text() == f"{os.getuid()} True\n"
+    assert (tmp_path / "log").read_text() == f"{os.getuid()} {tmp_path} True\n"
 
 
 def test_what_takes_next_to_nothing_is_not_about_less_than_a_second(project: Path) -> None:
@@ -158,7 +160,7 @@ def test_what_takes_next_to_nothing_is_not_about_less_than_a_second(project: Pat
     assert line.endswith("; less than 1 s of processor time on 2 cores")
 
 
-@pytest.mark.parametrize("name", ["$HOME", "a`b", "a\\b"])
+@pytest.mark.parametrize("name", ["50%u", "a\\b", "'$HOME'", "a\"b'"])
 def test_a_path_that_jobs_of_slurm_would_not_find_is_refused(project: Path, name: str) -> None:
     with pytest.raises(InputError, match=r"profile: found .* in the path .*; allowed: a path without"):
         driver.reproduce(project.rename(project.with_name(name)), "smoke", ["tiny"], Options(2, None, "slurm"))

@@ -369,12 +369,6 @@ def test_an_unknown_scale_is_named_with_those_there_are(project: Path) -> None:
         make_plan(project, "smok")
 
 
-def test_all_experiments_are_those_that_have_the_scale(project: Path) -> None:
-    assert make_plan(project, "paper").experiments == []
-    with pytest.raises(InputError, match="paper"):
-        make_plan(project, "paper", ["tiny"])
-
-
 def test_files_from_the_future_count_as_made_now(project: Path, execute: Callable[..., Plan]) -> None:
     """As after a clock was wrong: else Snakemake finds outputs older than inputs, for days."""
     layout = execute(project).layout
@@ -448,3 +442,18 @@ def test_an_axis_of_words_is_refused_before_points_run(project: Path) -> None:
     file.write_text(f"{text}figure: {{x: series, lines: ranks}}\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"figure\.x: found 'series'; allowed: a dimension whose values are numbers"):
         make_plan(project, "smoke")
+
+
+def test_all_experiments_are_at_least_one(project: Path) -> None:
+    """A campaign of nothing would look as if all were done."""
+    with pytest.raises(InputError, match=r"^scale: no experiment has scale 'paper'; allowed: smoke, laptop$"):
+        make_plan(project, "paper")
+    with pytest.raises(InputError, match="paper"):
+        make_plan(project, "paper", ["tiny"])
+    for file in (project / "configs" / "experiments").glob("*.yaml"):
+        file.unlink()
+    with pytest.raises(
+        InputError, match=r"experiments: no \*\.yaml that can be read there; allowed: an experiment, as"
+    ):
+        make_plan(project, "smoke")
+    assert make_plan(project, "smoke", ["none"]).experiments == []

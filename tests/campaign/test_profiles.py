@@ -60,7 +60,10 @@ def test_a_profile_of_ones_own_that_runs_jobs_here_has_the_cores_asked_for(proje
     options = Options(cores=1, memory=None, profile="mine")
     command = snakemake_command(plan, write(tmp_path / "mine", "cores: all"), options)
     assert command[command.index("--cores") + 1] == "1"
-    assert "--cores" not in snakemake_command(plan, write(tmp_path / "far", "executor: slurm"), options)
+    assert "--slurm-pass-command-as-script" not in command
+    far = snakemake_command(plan, write(tmp_path / "far", "executor: slurm"), options)
+    assert "--cores" not in far
+    assert "--slurm-pass-command-as-script" in far
 
 
 def test_a_profile_of_ones_own_is_held_to_the_memory_and_cores_there_are(

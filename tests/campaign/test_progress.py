@@ -25,14 +25,14 @@ def point(number: int) -> Point:
     return Point.from_canonical({**POINT.canonical(), "seed": number})
 
 
-def write(store: Store, own: Point) -> None:
-    store.write({"id": own.id, "point": own.canonical(), "result": {}, "provenance": {}})
+def write(store: Store, own: Point, **result: float) -> None:
+    store.write({"id": own.id, "point": own.canonical(), "result": result, "provenance": {}})
 
 
 def tally_of(root: Path, *seconds: float, cores: int = 1) -> Tally:
     points = [point(number) for number in range(len(seconds))]
     jobs = {own.id: Job(own.id, own, cost, 0) for own, cost in zip(points, seconds, strict=True)}
-    return Tally(jobs, Store(root), since=10**18, cores=cores)
+    return Tally(jobs, Store(root), since=10**18, cores=cores, started=time.monotonic())
 
 
 def finish(tally: Tally, number: int, *, fail: bool = False) -> None:
@@ -75,6 +75,10 @@ def test_when_all_points_have_ended_the_workflows_steps_are_counted(
     now += 20
     tally.update()
     assert tally.line() == "1/1 points; figures and report: 11/40 steps; about 58 s left"
+    now += 30  # until the next step ends, the time runs down
+    assert tally.line() == "1/1 points; figures and report: 11/40 steps; about 28 s left"
+    now += 30
+    assert tally.line() == "1/1 points; figures and report: 11/40 steps"
     assert tally.share() == 11 / 40
 
 
@@ -95,12 +99,45 @@ def test_results_of_earlier_runs_do_not_count(tmp_path: Path) -> None:
 
 
 def test_time_left_is_weighted_by_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can do better than the longest point; that what has ended took longer holds for the rest, too."""
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     tally = tally_of(tmp_path, 1, 1, 1, 97, cores=2)
-    assert tally.remaining() == pytest.approx(50)
-    for number in range(3):
-        finish(tally, number)
-    tally.started -= 1000  # three per cent of the work took a thousand seconds here
-    assert tally.remaining() == pytest.approx(1000 * 97 / 3, rel=0.05)
+    assert tally.remaining() == 97
+    tally = tally_of(tmp_path / "more", *[10.0] * 400, cores=2)
+    assert tally.remaining() == 2000
+    now += 1000
+    for number in range(100):
+        write(tally.store, point(number), wall_s=20.0)
+    tally.update()
+    assert tally.remaining() == pytest.approx(300 * 20 / 2, rel=0.02)
+
+
+def test_time_left_falls_while_points_are_in_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One core works for an hour on a point, the other one for half an hour on short ones."""
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    tally = tally_of(tmp_path, 3600, *[100.0] * 18, cores=2)
+    for ended in range(1, 19):
+        now += 100
+        write(tally.store, point(ended), wall_s=100.0)
+        tally.update()
+        assert tally.remaining() == pytest.approx(3600 - now, rel=0.02)
+    for now in (2700.0, 3500.0):
+        assert tally.remaining() == pytest.approx(3600 - now)
+    now = 3700.0
+    assert tally.line() == "18/19 points; longer than estimated"
+
+
+def test_jobs_of_a_cluster_may_be_more_than_the_cores_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    tally = tally_of(tmp_path, *[100.0] * 500)
+    now += 200
+    for number in range(200):
+        write(tally.store, point(number), wall_s=100.0)
+    tally.update()
+    assert tally.remaining() == pytest.approx(300, rel=0.02)
 
 
 def test_a_log_gets_a_line_for_every_tenth_and_every_half_minute(tmp_path: Path) -> None:

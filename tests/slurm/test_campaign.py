@@ -93,6 +93,8 @@ def start(project: Path, slurm: Any, **environment: str) -> "subprocess.Popen[st
 
 
 def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path) -> None:
+    """In a folder whose name a shell would take for something else, were it to see it."""
+    project = project.rename(project.with_name('$HOME `id` "x"'))
     (project / "configs" / "experiments" / "tiny.yaml").write_text(EXPERIMENT)
     use_profile(project)
     earlier = set(slurm.jobs())

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tramontane.errors import display_path
+from tramontane.substrates.isolation import ended_by_signal
 
 #: How much the file system is asked to take [B]: more than it may have left of a block.
 _PROBE = 1 << 16
@@ -28,6 +29,10 @@ _SAID = (
 )
 #: What is wrong with a job before it is sent, such as its account; in lines of its own, up to the time of what follows.
 _UNSENT = re.compile(r"^Exception in run_job for rule \w+: (.+?)(?=\n\[|\Z)", re.MULTILINE | re.DOTALL)
+#: How a job's command ended that said nothing itself.
+_ENDED = re.compile(
+    r"^Command '.*' (?:died with <Signals\.\w+: (\d+)>|returned non-zero exit status (\d+))", re.MULTILINE
+)
 _SNAKEMAKE = re.compile(r"^(?:\w+Error|\w+Exception)\b.*", re.MULTILINE)
 _FINISHED = re.compile(r"^Finished job", re.MULTILINE)
 _CAUSED = re.compile(r"\[Errno \d+\] (.*)")
@@ -43,7 +48,7 @@ class _Failure:
     said: list[str] = field(default_factory=list)
 
 
-def why(log: Path, root: Path) -> str:
+def why(log: Path, root: Path, status: int = 1) -> str:
     """Return why a workflow failed, and where more of it stands.
 
     Parameters
@@ -52,12 +57,16 @@ def why(log: Path, root: Path) -> str:
         Snakemake's log.
     root : Path
         Where its jobs ran, and where their logs lie.
+    status : int, optional
+        Exit status of the workflow; negative if a signal ended it.
     """
     text = log.read_text(encoding="utf-8", errors="replace")
     failed = _failures(text)
     said = list(_of_jobs(failed, root))
     causes = [*_of_file_system(log.parent), *(said or _of_silence(log.parent)), *_of_snakemake(text)]
-    if not failed:
+    if status < 0:
+        causes = [ended_by_signal(-status)]
+    elif not failed:
         causes += [_short(line) for line in text.splitlines() if line.strip()][-1:]
     cause = causes[0] if causes else ""
     if not failed:
@@ -121,6 +130,10 @@ def _of_snakemake(text: str) -> Iterator[str]:
     """Yield Snakemake's own errors, those of the system and of jobs it could not send before its general ones."""
     yield from (found[1].strip() for found in _CAUSED.finditer(text))
     yield from (_short(found[1]) for found in _UNSENT.finditer(text))
+    for found in list(_ENDED.finditer(text))[-1:]:  # earlier ones may have been tried again
+        yield (
+            ended_by_signal(int(found[1])) if found[1] else f"its process ended with status {found[2]} and said nothing"
+        )
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for number, line in enumerate(lines):
         if _SNAKEMAKE.match(line) and not any(words in line for words in _CONSEQUENCE):

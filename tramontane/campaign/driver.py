@@ -30,7 +30,7 @@ from tramontane.errors import InputError, display_path
 from tramontane.results.store import Store
 from tramontane.substrates import devices, spack
 from tramontane.support.formatting import about_bytes, listed, plural, roughly
-from tramontane.support.layout import SHARE, Layout
+from tramontane.support.layout import SHARE, Layout, cache
 from tramontane.support.processes import end_with_parent
 from tramontane.support.tables import table
 
@@ -43,6 +43,9 @@ PATIENCE = 15.0
 
 #: Folders of figures that the report shows.
 _DRAWN = ("figures", "sheets", "schematics", "studies/*")
+
+#: What Slurm replaces in names of logs, and what in an argument the plug-in quotes as Python does and not as a shell.
+_UNFIT_FOR_SLURM = re.compile(r"""[%\\]|'.*[$`"]|[$`"].*'""")
 
 #: Exit status of a run that was stopped: that of a shell command ended by SIGINT or SIGTERM.
 _STOPPED = 128
@@ -97,9 +100,11 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
     spack.asked()  # refuses at once what can't be had
     profile = find_profile(root, options.profile)
     cluster = read_profile(profile).executor == "slurm"
-    if cluster and (found := re.search(r"[$`\\]", str(root.absolute()))):  # sbatch gets jobs in double quotes
-        problem = f"found '{found[0]}' in the path {root.absolute()}, which shells take for something else"
-        raise InputError("profile", "", options.profile, "a path without $, ` and \\", problem=problem)
+    if cluster and (found := _UNFIT_FOR_SLURM.search(str(root.absolute()))):
+        problem = f"found {found[0]} in the path {root.absolute()}, which jobs would take for something else"
+        raise InputError(
+            "profile", "", options.profile, "a path without %, \\, and ' beside $, ` or \"", problem=problem
+        )
     first = commands_first() if cluster else []
     limits = find_limits(profile) if cluster else Limits()
     resources = Resources(
@@ -186,7 +191,10 @@ def snakemake_command(plan: Plan, profile: Path, options: Options) -> list[str]:
     snakefile = next((path for path in (plan.root / "Snakefile", SHARE / "Snakefile") if path.exists()), None)
     if snakefile is None:
         raise InputError(plan.root / "Snakefile", "", None, "a checkout of Tramontane", problem="no such file")
-    local = ["--cores", str(options.cores)] if read_profile(profile).local else []
+    known = read_profile(profile)
+    local = ["--cores", str(options.cores)] if known.local else []
+    # Or the plug-in hands jobs over in double quotes, in which a shell replaces `$HOME` in a path.
+    script = ["--slurm-pass-command-as-script"] if known.executor == "slurm" else []
     # Points that together need more memory than there is must not run at the same time; on a cluster each has a node.
     memory = plan.resources.memory
     limits = [f"mem_mb={int(memory / 1e6)}"] if memory is not None else []
@@ -194,7 +202,7 @@ def snakemake_command(plan: Plan, profile: Path, options: Options) -> list[str]:
     limit = ["--resources", *limits] if limits and not plan.resources.cluster else []
     return [
         *(sys.executable, "-m", "snakemake", "--snakefile", str(snakefile), "--directory", str(plan.root)),
-        *("--profile", str(profile), *local, *limit, "--config", f"scale={plan.scale}"),
+        *("--profile", str(profile), *local, *script, *limit, "--config", f"scale={plan.scale}"),
     ]
 
 
@@ -236,7 +244,8 @@ def _run(plan: Plan, command: list[str], first: list[str], options: Options, loc
     log.parent.mkdir(parents=True, exist_ok=True)
     store = Store(plan.root)
     since = plan.layout.plan.stat().st_mtime_ns
-    tally = CampaignTally({job.identity: job for job in plan.jobs}, store, since, options.cores, log=log)
+    jobs = {job.identity: job for job in plan.jobs}
+    tally = CampaignTally(jobs, store, since, options.cores, options.threads, log=log)
     with log.open("w", encoding="utf-8") as stream:
         signals.awaited = True
         workflow = _start(command, first, stream, lock, options.device)
@@ -257,7 +266,7 @@ def _run(plan: Plan, command: list[str], first: list[str], options: Options, loc
             return _STOPPED + signals.number
         signals.awaited = False
     if workflow.returncode:
-        _say(why(log, plan.root))
+        _say(why(log, plan.root, workflow.returncode))
         return 1
     _say(summary(plan, store))
     failed = sum(not store.has(job.identity) for job in plan.jobs)
@@ -276,13 +285,14 @@ def _start(
     """
     # Jobs are shell commands: they are to find the commands of the environment that this process runs in.
     path = os.pathsep.join([*first, str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    own = {"PATH": path, "LOGNAME": _user(), "XDG_CACHE_HOME": str(cache())}  # which Snakemake can't do without
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PATH": path, "LOGNAME": _user(), **({} if device is None else {devices.VARIABLE: device})},
+        env={**os.environ, **own, **({} if device is None else {devices.VARIABLE: device})},
         start_new_session=True,
         # The lock ends with its last holder: as long as the workflow lives, no other run starts.
         pass_fds=(lock,),

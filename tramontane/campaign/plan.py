@@ -30,6 +30,7 @@ from tramontane.study.experiments.claims import printed_times
 from tramontane.study.experiments.consistency import check_experiment
 from tramontane.study.points.cost import memory_on_accelerator, on_accelerator
 from tramontane.study.reading.names import ALL, NONE
+from tramontane.study.reading.project import EXPERIMENTS
 from tramontane.substrates import get
 from tramontane.substrates.devices import goes_to_accelerator
 from tramontane.substrates.simulator import Simulator
@@ -211,8 +212,8 @@ def make_plan(
     check_scale(scale)
     store = Store(root)
     loaded = [load_experiment(path) for path in select(root, experiments)]
-    # Whoever asks for all experiments asks for those that have such a scale.
-    loaded = [experiment for experiment in loaded if ALL not in experiments or scale in experiment.scales]
+    if ALL in experiments:  # those that have such a scale, at least one
+        loaded = _with_scale(root, scale, loaded)
     revision = _revision()
     printed = printed_times(root)
     planned = [
@@ -251,6 +252,18 @@ def make_plan(
         published=published,
         resources=resources,
     )
+
+
+def _with_scale(root: Path, scale: str, loaded: Sequence[Experiment]) -> list[Experiment]:
+    """Return the experiments that have a scale; refuse a folder that holds none of them."""
+    found = [experiment for experiment in loaded if scale in experiment.scales]
+    if loaded and not found:
+        known = ", ".join(name for name in SCALES if any(name in experiment.scales for experiment in loaded))
+        raise InputError("scale", "", scale, known, problem=f"no experiment has scale {scale!r}")
+    if not found:
+        allowed = "an experiment, as `tramontane new-experiment NAME` writes it"
+        raise InputError(root / EXPERIMENTS, "", None, allowed, problem="no *.yaml that can be read there")
+    return found
 
 
 class Needed(NamedTuple):

@@ -3,6 +3,8 @@
 Progress is read from the store, point by point, and so does not depend on who runs the batches or where.
 """
 
+import heapq
+import math
 import os
 import re
 import time
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tramontane.campaign.packing import Job
+from tramontane.results.proof import UNSOUND
 from tramontane.results.store import Store
 from tramontane.support.formatting import roughly
 
@@ -37,51 +40,99 @@ class Tally:
         When the plan was made [ns since the epoch, by the clock of the store's file system].
     cores : int
         Number of cores that work on them.
+    threads : int
+        How many of them work on one point.
     """
 
     jobs: dict[str, Job]
     store: Store
     since: int
     cores: int
+    threads: int = 1
     done: int = 0
     failed: int = 0
     seconds_done: float = 0.0
     started: float = field(default_factory=time.monotonic)
+    _taken: float = 0.0
+    _estimated: float = 0.0
+    _pace: float = 1.0
 
     def __post_init__(self) -> None:
+        self._parallel: float = self.cores
         self.total = len(self.jobs)
         self.seconds_total = sum(job.seconds for job in self.jobs.values())
 
+    def has_ended(self, identity: str) -> bool:
+        """Return whether a point has ended since the plan was made."""
+        return self.store.changed_at(identity) >= self.since
+
     def update(self) -> None:
-        """Look for points that have ended."""
-        ended = [identity for identity in self.jobs if self.store.changed_at(identity) >= self.since]
+        """Look for points that have ended, and learn from them how far estimates err here."""
+        ended = [identity for identity in self.jobs if self.has_ended(identity)]
         for identity in ended:
-            self.seconds_done += self.jobs.pop(identity).seconds
+            seconds = self.jobs.pop(identity).seconds
+            self.seconds_done += seconds
             self.done += 1
             self.failed += self.store.has_failed(identity)
+            taken = _taken(self.store, identity)
+            if taken is not None:
+                self._taken += taken
+                self._estimated += seconds
+        elapsed = time.monotonic() - self.started
+        if ended and self.seconds_done > 0 and elapsed > 0:
+            self._parallel = max(self.cores, self._taken / elapsed)  # on a cluster nobody knows beforehand
+            measured = (self._parallel * elapsed - self._in_hand(elapsed)) / self.seconds_done
+            trust = elapsed / (elapsed + TRUST_AFTER)
+            self._pace = trust * measured + (1 - trust)
 
     def remaining(self) -> float:
-        """Return the estimated time until the last point has ended [s].
+        """Return the estimated time until the last point has ended [s]; 0 if that should have been before.
 
         Points are weighted by their estimated cost: the last ten may take longer than the first thousand. How long a
-        second of the estimate takes here is learnt on the way.
+        second of the estimate takes here is learnt where points end; until the next one ends, the time runs down.
         """
+        if not self.jobs:
+            return 0.0
         elapsed = time.monotonic() - self.started
-        believed = 1 / self.cores
-        if self.seconds_done > 0:
-            measured = elapsed / self.seconds_done
-            trust = elapsed / (elapsed + TRUST_AFTER)
-            believed = trust * measured + (1 - trust) * believed
-        return (self.seconds_total - self.seconds_done) * believed
+        left = (self.seconds_total - self.seconds_done) * self._pace - self._in_hand(elapsed)
+        longest = max(job.seconds for job in self.jobs.values()) * self._error() / self.threads
+        return max(left / self._parallel, longest - elapsed, 0.0)
+
+    def _error(self) -> float:
+        """Return by what factor points have taken longer than estimated."""
+        return (self._taken + TRUST_AFTER) / (self._estimated + TRUST_AFTER)
+
+    def _in_hand(self, elapsed: float) -> float:
+        """Return the processor time that has gone into points which have not ended [s]: all that no other one took.
+
+        They are at most as many as run at once; beyond what these need, time goes into what is no point.
+        """
+        many = math.ceil(self._parallel / self.threads)
+        most = sum(heapq.nlargest(many, (job.seconds for job in self.jobs.values()))) * self._error()
+        return min(max(self._parallel * elapsed - self._taken, 0.0), most)
 
     def line(self) -> str:
         """Return how far the campaign is, in one line."""
         points = f"{self.done}/{self.total} points" + f", {self.failed} failed" * (self.failed > 0)
-        return f"{points}; {roughly(self.remaining())} left" if self.jobs else points
+        return f"{points}; {_left(self.remaining())}" if self.jobs else points
 
     def share(self) -> float:
         """Return how much of what is being done has been done, from 0 to 1."""
         return self.seconds_done / self.seconds_total if self.jobs and self.seconds_total else 1.0
+
+
+def _taken(store: Store, identity: str) -> float | None:
+    """Return the processor time that a point took [s], or the time, where it waited for others; None if nobody says."""
+    try:
+        result = store.read(identity)["result"]
+    except (OSError, *UNSOUND):
+        return None
+    known = max(result.get("cpu_s", 0.0), result.get("setup_s", 0.0) + result.get("wall_s", 0.0))
+    return known or None
+
+
+def _left(seconds: float) -> str:
+    return f"{roughly(seconds)} left" if seconds > 0 else "longer than estimated"
 
 
 @dataclass
@@ -99,17 +150,21 @@ class CampaignTally(Tally):
     steps_total: int = 0
     _points_ended: float | None = None
     _steps_before: int = 0
+    _step_ended: float = 0.0
 
     def update(self) -> None:
         """Look for points, or steps, that have ended."""
         super().update()
         if self.jobs:
             return
+        before = self.steps_done
         found = _STEPS.findall(_end_of(self.log))
         if found:
             self.steps_done, self.steps_total = map(int, found[-1])
         if self._points_ended is None:
             self._points_ended, self._steps_before = time.monotonic(), self.steps_done
+        if self.steps_done > before:
+            self._step_ended = time.monotonic()
 
     def line(self) -> str:
         """Return how far the campaign is, in one line."""
@@ -121,8 +176,9 @@ class CampaignTally(Tally):
         drawn = self.steps_done - self._steps_before
         if self._points_ended is None or drawn <= 0:
             return line
-        each = (time.monotonic() - self._points_ended) / drawn
-        return f"{line}; {roughly(each * (self.steps_total - self.steps_done))} left"
+        each = (self._step_ended - self._points_ended) / drawn
+        left = each * (self.steps_total - self.steps_done) - (time.monotonic() - self._step_ended)
+        return f"{line}; {roughly(left)} left" if left > 0 else line
 
     def share(self) -> float:
         """Return how much of the points, then of the steps, has been done, from 0 to 1."""

@@ -47,12 +47,9 @@ class _Tally(Tally):
 
     outcomes: Mapping[str, PointOutcome] = field(default_factory=dict)
 
-    def update(self) -> None:
-        """Look for points that have ended."""
-        for identity in self.jobs.keys() & self.outcomes.keys():
-            self.seconds_done += self.jobs.pop(identity).seconds
-            self.done += 1
-            self.failed += bool(self.outcomes[identity].error)
+    def has_ended(self, identity: str) -> bool:
+        """Return whether a point has ended."""
+        return identity in self.outcomes
 
 
 def run_points(

@@ -102,7 +102,7 @@ def run_forked_together(points: "Sequence[Point]", substrate: Gatherer, tell: Te
         return why
 
     why, status = _forked(run, read)
-    return _ended_by_signal(-status) if status < 0 else why
+    return ended_by_signal(-status) if status < 0 else why
 
 
 def _forked(run: Callable[[BinaryIO], Any], read: Callable[[BinaryIO], T]) -> tuple[T, int]:
@@ -190,14 +190,15 @@ def _what_went_wrong(error: Exception) -> str:
     return " ".join(f"{error}".split()) or type(error).__name__
 
 
-def _ended_by_signal(number: int) -> str:
+def ended_by_signal(number: int) -> str:
+    """Return what becomes of a process that a signal ends."""
     return f"its process was ended by signal {number} ({signal.Signals(number).name})"
 
 
 def _understand(answer: bytes, status: int) -> dict[str, Any]:
     """Return the result in a child's answer, or raise what went wrong."""
     if status < 0:
-        message = _ended_by_signal(-status)
+        message = ended_by_signal(-status)
         if -status == signal.SIGKILL:
             raise PointKilledError(f"{message}; {OUT_OF_MEMORY}?")
         raise PointError(message)

@@ -22,16 +22,22 @@ SHARE = CODE if Path(CODE, "Snakefile").is_file() else Path(CODE, "tramontane", 
 INSTALLED = SHARE != CODE
 
 
-def _cache() -> Path:
-    """Return the folder of the user's cache; one in the working directory for who has no home, as in containers."""
+def cache() -> Path:
+    """Return the folder of the user's cache; one in the working directory for who has none to write to.
+
+    So it is in containers, and on nodes that see homes but must not write there.
+    """
     try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    except RuntimeError:
-        return Path("results", "build").absolute()
+        known = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+        if os.access(next(folder for folder in (known, *known.absolute().parents) if folder.exists()), os.W_OK):
+            return known
+    except (RuntimeError, OSError):
+        pass
+    return Path("results", "build").absolute()
 
 
 #: Where programs are built: in the checkout, or in the user's cache, for what was installed may be somebody else's.
-BUILDS = Path(_cache(), "tramontane", __version__) if INSTALLED else Path(CODE, "build")
+BUILDS = Path(cache(), "tramontane", __version__) if INSTALLED else Path(CODE, "build")
 
 #: Sizes of every experiment, each with a folder of results: a test of everything, an evening's work, the paper.
 SCALES = ("smoke", "laptop", "paper")
