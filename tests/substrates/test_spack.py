@@ -57,7 +57,7 @@ def test_a_campaign_without_spack_is_refused_before_anything_is_written(
 ) -> None:
     monkeypatch.setenv(spack.BUILD, "spack")
     monkeypatch.setenv("SPACK", "no-such-spack")
-    with pytest.raises(InputError, match=r"no command no-such-spack; docs/spack\.md .*allowed: cmake"):
+    with pytest.raises(InputError, match=r"no command no-such-spack; `tramontane docs spack` .*allowed: cmake"):
         reproduce(project, "smoke", ["all"], Options(cores=1, memory=None))
     assert not (project / "results").exists()
 
