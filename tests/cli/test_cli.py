@@ -112,6 +112,8 @@ def test_a_group_without_a_command_tells_its_help(tramontane: Callable[..., Answ
     answer = tramontane(*words)
     assert (answer.status, answer.out) == (2, "")
     assert answer.err.strip() == tramontane(*words, "--help").out.strip()
+    # Each command is told in a line that fits a terminal of 80 columns: none is cut.
+    assert "..." not in answer.err.partition("\n\nCommands:\n")[2]
     assert "\n\nCommands:\n" in answer.err
 
 

@@ -9,7 +9,7 @@ import typer
 from tramontane.cli.options import to_write
 
 graph = typer.Typer(
-    help="Make a graph, a table of links between switches; see `tramontane docs machines`.",
+    help="Make a graph, a table of links between switches.\n\nSee `tramontane docs machines`.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -22,7 +22,10 @@ Parallel = Annotated[int, typer.Option(min=1, help="Links between each two switc
 
 @graph.command("slim-fly")
 def slim_fly(order: Order, to: To, parallel: Parallel = 1) -> None:
-    """Make a Slim Fly of 2 q^2 switches, two links apart at most."""
+    """Make a Slim Fly of 2 q^2 switches.
+
+    They are two links apart at most.
+    """
     from tramontane.study.networks import graph_makers as makers
 
     _write(makers.of_links(makers.slim_fly(order), parallel), to)
@@ -30,7 +33,10 @@ def slim_fly(order: Order, to: To, parallel: Parallel = 1) -> None:
 
 @graph.command("polarfly")
 def polarfly(order: Order, to: To, parallel: Parallel = 1) -> None:
-    """Make a PolarFly of q^2 + q + 1 switches, two links apart at most."""
+    """Make a PolarFly of q^2 + q + 1 switches.
+
+    They are two links apart at most.
+    """
     from tramontane.study.networks import graph_makers as makers
 
     _write(makers.of_links(makers.polarfly(order), parallel), to)
@@ -43,7 +49,10 @@ def jellyfish(
     links: Annotated[int, typer.Option(min=1, help="Links of a switch to others.")],
     seed: Annotated[int, typer.Option(min=0, help="Of the random numbers.")] = 1,
 ) -> None:
-    """Make a Jellyfish, a random graph whose switches all have as many links."""
+    """Make a Jellyfish, a random graph.
+
+    Its switches all have as many links.
+    """
     from tramontane.study.networks import graph_makers as makers
 
     _write(makers.of_links(makers.jellyfish(switches, links, seed)), to)

@@ -10,7 +10,7 @@ import typer
 from tramontane.cli.options import to_write
 
 pattern = typer.Typer(
-    help="Make a pattern, a table of messages, out of something else; see `tramontane docs patterns`.",
+    help="Make a pattern, a table of messages.\n\nSee `tramontane docs patterns`.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -47,7 +47,10 @@ def from_partition(
     ] = 1,
     seed: Annotated[int, typer.Option(min=0, help="METIS's.")] = 1,
 ) -> None:
-    """Make the halo exchange of a partitioned grid: a message from each part to each that needs cells of it."""
+    """Make the halo exchange of a partitioned grid.
+
+    Each part sends a message to each that needs cells of it.
+    """
     import numpy as np
 
     from tramontane.errors import InputError, display_path
@@ -102,7 +105,10 @@ def elements(
     points: Annotated[int, typer.Option(min=1, max=64, help="Points along an edge of an element.")] = 4,
     size: Annotated[int, typer.Option("--bytes", min=1, help="Bytes of a point: levels, fields, 8 B each.")] = 8,
 ) -> None:
-    """Make the exchange of elements: what shares an edge, or a vertex, in one message for each neighbouring part."""
+    """Make the exchange of spectral or other elements.
+
+    What shares an edge, or a vertex, goes to each neighbouring part in one message.
+    """
     from tramontane.errors import InputError
     from tramontane.study.patterns import element_makers as makers
     from tramontane.study.patterns import pattern_makers
@@ -139,7 +145,10 @@ def elements(
 def from_matrix(
     matrix: Annotated[Path, typer.Argument(help="Bytes from each rank (row) to each other, .csv or .npz.")], to: To
 ) -> None:
-    """Make a message of each entry of a communication matrix, dense or sparse, but for those of the diagonal."""
+    """Make a message of each entry of a communication matrix.
+
+    The matrix is dense or sparse; what stands on its diagonal is left out.
+    """
     from tramontane.study.patterns import pattern_makers as makers
 
     to_write("--to", to, matrix)

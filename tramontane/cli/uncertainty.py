@@ -26,7 +26,10 @@ def uncertainty(
         bool, typer.Option("--publish", help="Keep what came out with the project; see published/README.md.")
     ] = False,
 ) -> None:
-    """Run the drawn machines of a study, and print the shares; the same command goes on where it was stopped."""
+    """Run the drawn machines of a study, and print the shares.
+
+    The same command goes on where it was stopped.
+    """
     from tramontane.campaign.driver import POINTS_FAILED
     from tramontane.campaign.lock import only_one
     from tramontane.claims import curves, draws, published_studies, share_tables
