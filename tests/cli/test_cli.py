@@ -145,6 +145,7 @@ def test_every_command_has_help_however_it_is_called(command: str, tramontane: C
     answer = tramontane(command, "--help")
     assert (answer.status, answer.err) == (0, "")
     assert f"tramontane {command} " in answer.out
+    assert not re.search(r"\nArguments:\n  \[?[a-z]", answer.out)  # FILE, not file
 
 
 def test_the_package_is_a_program_too(here: Path) -> None:

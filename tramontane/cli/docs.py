@@ -9,7 +9,7 @@ import typer
 
 def docs(
     page: Annotated[
-        str, typer.Argument(help="Its name, such as machines; by default the list of all pages.")
+        str, typer.Argument(metavar="PAGE", help="Its name, such as machines; by default the list of all pages.")
     ] = "README",
 ) -> None:
     """Show a page of the documentation.
