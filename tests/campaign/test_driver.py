@@ -162,5 +162,5 @@ def test_what_takes_next_to_nothing_is_not_about_less_than_a_second(project: Pat
 
 @pytest.mark.parametrize("name", ["50%u", "a\\b", "'$HOME'", "a\"b'"])
 def test_a_path_that_jobs_of_slurm_would_not_find_is_refused(project: Path, name: str) -> None:
-    with pytest.raises(InputError, match=r"profile: found .* in the path .*; allowed: a path without"):
+    with pytest.raises(InputError, match=r"--profile: found .* in the path .*; allowed: a path without"):
         driver.reproduce(project.rename(project.with_name(name)), "smoke", ["tiny"], Options(2, None, "slurm"))

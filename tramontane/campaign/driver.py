@@ -103,7 +103,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
     if cluster and (found := _UNFIT_FOR_SLURM.search(str(root.absolute()))):
         problem = f"found {found[0]} in the path {root.absolute()}, which jobs would take for something else"
         raise InputError(
-            "profile", "", options.profile, "a path without %, \\, and ' beside $, ` or \"", problem=problem
+            "--profile", "", options.profile, "a path without %, \\, and ' beside $, ` or \"", problem=problem
         )
     first = commands_first() if cluster else []
     limits = find_limits(profile) if cluster else Limits()
@@ -154,7 +154,7 @@ def find_profile(root: Path, name: str) -> Path:
     if not known:
         problem = "no workflow/profiles here"
         raise InputError(root, "", name, "a checkout of Tramontane", problem=problem)
-    raise InputError("profile", "", name, ", ".join(known))
+    raise InputError("--profile", "", name, ", ".join(known))
 
 
 def header(plan: Plan, options: Options) -> Iterator[str]:

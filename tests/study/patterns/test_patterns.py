@@ -411,7 +411,7 @@ def test_a_matrix_becomes_its_messages(tmp_path: Path, form: str) -> None:
         ),
         ("from-matrix long.csv --output x.csv", "long.csv: found 1 x 3 numbers; allowed: a square matrix of bytes"),
         ("from-matrix zero.csv --output x.csv", "zero.csv: no message in it; allowed: a message or more"),
-        ("from-matrix none.csv --output x.csv", "none.csv"),
+        ("from-matrix none.csv --output x.csv", "none.csv: no such file; allowed: a square matrix of bytes, .csv or"),
         ("from-matrix empty.csv --output x.csv", "empty.csv: found 0 x 1 numbers; allowed: a square matrix of bytes"),
         ("from-matrix good.csv --output good.csv", "--output: good.csv is what is read; allowed: another file"),
         (
