@@ -284,7 +284,8 @@ def test_a_wrong_time_between_checkpoints_is_one_line(monkeypatch: pytest.Monkey
 
 
 def test_checkpoints_take_a_small_share_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    clock = SimpleNamespace(now=0.0)
+    clock.monotonic = lambda: clock.now
     monkeypatch.setattr(checkpoints, "time", clock)
     monkeypatch.setattr(checkpoints, "_SHARE", 50)
     checkpoint = checkpoints.Checkpoint(tmp_path / "p.checkpoint", POINTS["halo"].canonical(), "b")
