@@ -804,7 +804,9 @@ def test_a_new_experiment_is_written_once(here: Path, tramontane: Callable[..., 
     again = tramontane("new-experiment", "mine")
     assert (again.status, again.out) == (2, "")
     assert again.err.startswith("configs/experiments/mine.yaml: is there already")
-    assert tramontane("new-experiment", "My own").status == 2
+    mistaken = tramontane("new-experiment", "My own")
+    assert mistaken.status == 2
+    assert mistaken.err.startswith("tramontane new-experiment: found 'My own'; did you mean 'my-own'? allowed: small")
 
 
 def test_there_is_nothing_to_archive_before_a_campaign(here: Path, tramontane: Callable[..., Answer]) -> None:
