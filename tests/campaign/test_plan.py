@@ -291,7 +291,7 @@ def test_points_of_an_absent_substrate_are_left_out_and_said(project: Path, monk
     assert "install" in reason
     write_plan(plan)
     lines = list(header(plan, Options(cores=1, memory=None)))
-    assert lines[0].startswith("smoke: 1 experiment, 10 points, 0 there, 5 to run in ")
+    assert lines[0].startswith("smoke: 1 experiment, 10 points, 0 done, 5 to run in ")
     assert lines[1] == f"5 points left out: {reason}"
 
 

@@ -991,7 +991,7 @@ def test_a_study_tells_that_points_failed(
     monkeypatch.setattr("tramontane.claims.draws.python", lambda *_: ["false"])
     answer = tramontane("uncertainty", "two-generations", "--scale", "smoke", "--cores", "1")
     assert answer.status == 3
-    found = re.search(r"^(\d+) points, 0 were there\n(.*)\n", answer.err, flags=re.MULTILINE)
+    found = re.search(r"^(\d+) points, 0 were done\n(.*)\n", answer.err, flags=re.MULTILINE)
     assert found is not None
     log = "results/over-two-generations-smoke/run.log"
     assert found[2] == f"{found[1]} points failed; {log} says why, and the same command tries again"

@@ -73,7 +73,7 @@ def test_a_campaign_runs_to_its_report_once_and_grows_by_what_is_new(project: Pa
     assert out.count("\n") == 1
     assert (project / "results" / "smoke" / "report.html").stat().st_size > 1000
     first_line, *_, last_line = err.splitlines()
-    assert re.match(r"smoke: 1 experiment, 5 points, 0 there, 5 to run in \d batch(es)?; about ", first_line)
+    assert re.match(r"smoke: 1 experiment, 5 points, 0 done, 5 to run in \d batch(es)?; about ", first_line)
     assert last_line.split() == ["tiny", "5", "0", "0"]
     first_records, first_outputs = records(project), outputs(project)
     assert len(first_records) == 5
@@ -89,7 +89,7 @@ def test_a_campaign_runs_to_its_report_once_and_grows_by_what_is_new(project: Pa
     assert log.stat().st_mtime_ns == begun
     assert status == 0
     assert out == "results/smoke/report.html\n"
-    assert err.splitlines()[-1] == "nothing to do: all 5 points are there"
+    assert err.splitlines()[-1] == "nothing to do: all 5 points are done"
     assert records(project) == first_records
     assert outputs(project) == first_outputs
 
@@ -111,7 +111,7 @@ def test_a_campaign_runs_to_its_report_once_and_grows_by_what_is_new(project: Pa
     file.write_text(file.read_text().replace("smoke: {processes: [2, 4, 8]", "smoke: {processes: [2, 4, 5, 8]"))
     status, out, err = reproduce(project, "--device", "host")
     assert status == 0, err
-    assert "7 points, 5 there, 2 to run" in err.splitlines()[0]
+    assert "7 points, 5 done, 2 to run" in err.splitlines()[0]
     new = [path for path in (project / "results" / "points").glob("??/*.json") if path.name not in first_records]
     assert [json.loads(path.read_text())["provenance"]["engine"] for path in new] == ["host", "host"]
     assert {name: records(project)[name] for name in first_records} == first_records
@@ -144,7 +144,7 @@ def test_a_campaign_that_is_killed_goes_on_where_it_was(project: Path) -> None:
 
     status, out, err = reproduce(project, "--cores", "2")
     assert status == 0, err
-    assert f"12 points, {len(survivors)} there, {12 - len(survivors)} to run" in err.splitlines()[0]
+    assert f"12 points, {len(survivors)} done, {12 - len(survivors)} to run" in err.splitlines()[0]
     assert out == "results/smoke/report.html\n"
     assert len(records(project)) == 12
     assert {name: records(project)[name] for name in survivors} == survivors

@@ -191,7 +191,7 @@ def test_the_readme_says_how_large_smoke_is(expansions: Mapping[tuple[str, str],
     smoke = [expansions[name, "smoke"] for name in FILES if "smoke" in loaded(name).scales]
     points = {identity: point for expansion in smoke for identity, point in expansion.unique().items()}
     absent = sum(point.substrate == "sstmacro" for point in points.values())
-    counted = f"{len(smoke)} experiments, {len(points)} points, 0 there, {len(points) - absent} to run in "
+    counted = f"{len(smoke)} experiments, {len(points)} points, 0 done, {len(points) - absent} to run in "
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"    smoke: {counted}" in text
     assert f"    {absent} points left out: substrate sstmacro: " in text
