@@ -111,6 +111,16 @@ def refused_by_system(error: OSError) -> str:
     return f"{place}{error.strerror or error}"
 
 
+def why_unread(error: Exception) -> str:
+    """Return why a file can't be read, in the words that all lines about files have."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, IsADirectoryError):
+        return "found a folder"
+    words = getattr(error, "strerror", None) or error
+    return f"can't be read ({' '.join(str(words).split())[:200]})"
+
+
 def display_path(source: str | Path) -> str:
     """Return `source` as the user would type it: relative to the working directory where it lies below it."""
     path = Path(source)

@@ -135,8 +135,8 @@ def main() -> int:
 def show(points: Iterable[Case], there: Mapping[Case, Mapping[str, str]]) -> None:
     """Print a table, and how many intervals hold."""
     held, widths, gains = [], [], []
-    print("| machine | ranks | all-to-all | stages simulated | time | from a part | interval | |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| machine | ranks | grid | all-to-all | stages simulated | time | from a part | interval | |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for case in points:
         if case not in there:
             print(f"{case.machine} {case.algorithm}: not measured")
@@ -147,10 +147,11 @@ def show(points: Iterable[Case], there: Mapping[Case, Mapping[str, str]]) -> Non
         widths.append(error)
         gains.append(cpu[0] / cpu[1])
         name = f"{case.machine} {case.routing}".strip()
+        grid = case.grid.replace("x", " x ")
         what = f"{case.algorithm.removesuffix('-k')}-{case.radix}" if case.radix else case.algorithm
         print(
-            f"| {name} | {case.ranks:,} | {what} | {case.share} | {1000 * full:.3f} ms | {100 * off:+.1f} % | "
-            f"± {100 * error:.1f} % | {'' if held[-1] else 'outside'} |"
+            f"| {name} | {case.ranks:,} | {grid} | {what} | {case.share} | {1000 * full:.3f} ms | "
+            f"{100 * off:+.1f} % | ± {100 * error:.1f} % | {'' if held[-1] else 'outside'} |"
         )
     if held:
         print(

@@ -27,12 +27,12 @@ OPTIONS = Options(cores=2, memory=10**10)
 
 def test_the_header_says_what_is_there_and_what_is_to_be_run(project: Path, execute: Execute) -> None:
     [line] = header(make_plan(project, "smoke", resources=Resources(cores=2)), OPTIONS)
-    assert re.match(r"smoke: 1 experiment, 5 points, 0 there, 5 to run in \d batch(es)?; about ", line)
+    assert re.match(r"smoke: 1 experiment, 5 points, 0 done, 5 to run in \d batch(es)?; about ", line)
     assert line.endswith(" of processor time on 2 cores")
     [line] = header(make_plan(project, "smoke", resources=Resources(device="gpu")), OPTIONS)
     assert re.search(r"5 to run in 1 batch; about [^,]* on a GPU$", line)
     execute(project)
-    assert list(header(make_plan(project, "smoke"), OPTIONS)) == ["smoke: 1 experiment, 5 points, 5 there"]
+    assert list(header(make_plan(project, "smoke"), OPTIONS)) == ["smoke: 1 experiment, 5 points, 5 done"]
 
 
 def test_the_header_says_which_results_are_old(project: Path, execute: Execute, fake: Any) -> None:
@@ -46,7 +46,7 @@ def test_the_header_says_which_results_are_old(project: Path, execute: Execute, 
 
 def test_the_header_says_which_points_do_not_fit(project: Path) -> None:
     first, second = header(make_plan(project, "smoke", resources=Resources(memory=1_000_000)), OPTIONS)
-    assert first == "smoke: 1 experiment, 5 points, 0 there"
+    assert first == "smoke: 1 experiment, 5 points, 0 done"
     assert second.startswith("5 points left out: up to ")
     assert "of memory needed, 1 MB there" in second
 
@@ -162,5 +162,5 @@ def test_what_takes_next_to_nothing_is_not_about_less_than_a_second(project: Pat
 
 @pytest.mark.parametrize("name", ["50%u", "a\\b", "'$HOME'", "a\"b'"])
 def test_a_path_that_jobs_of_slurm_would_not_find_is_refused(project: Path, name: str) -> None:
-    with pytest.raises(InputError, match=r"profile: found .* in the path .*; allowed: a path without"):
+    with pytest.raises(InputError, match=r"--profile: found .* in the path .*; allowed: a path without"):
         driver.reproduce(project.rename(project.with_name(name)), "smoke", ["tiny"], Options(2, None, "slurm"))

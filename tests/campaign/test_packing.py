@@ -7,16 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.points import POINT
 from tramontane.campaign.packing import PER_CORE, SMALLEST, SMALLEST_ON_GPU, Job, number_of_batches, pack, pack_all
-from tramontane.study.points.points import Point
-
-POINT = Point.model_validate(
-    {
-        "ranks": 2,
-        "workload": {"kind": "allreduce", "algorithm": "ring"},
-        "machine": {"topology": "torus", "geometry": [2, 2, 2]},
-    }
-)
 
 
 def jobs(costs: list[float]) -> list[Job]:

@@ -291,7 +291,7 @@ def test_points_of_an_absent_substrate_are_left_out_and_said(project: Path, monk
     assert "install" in reason
     write_plan(plan)
     lines = list(header(plan, Options(cores=1, memory=None)))
-    assert lines[0].startswith("smoke: 1 experiment, 10 points, 0 there, 5 to run in ")
+    assert lines[0].startswith("smoke: 1 experiment, 10 points, 0 done, 5 to run in ")
     assert lines[1] == f"5 points left out: {reason}"
 
 
@@ -365,7 +365,9 @@ def test_an_unknown_experiment_is_named_with_those_there_are(
 
 
 def test_an_unknown_scale_is_named_with_those_there_are(project: Path) -> None:
-    with pytest.raises(InputError, match=r"scale: found 'smok'; did you mean 'smoke'\? allowed: smoke, laptop, paper"):
+    with pytest.raises(
+        InputError, match=r"--scale: found 'smok'; did you mean 'smoke'\? allowed: smoke, laptop, paper"
+    ):
         make_plan(project, "smok")
 
 
@@ -446,7 +448,7 @@ def test_an_axis_of_words_is_refused_before_points_run(project: Path) -> None:
 
 def test_all_experiments_are_at_least_one(project: Path) -> None:
     """A campaign of nothing would look as if all were done."""
-    with pytest.raises(InputError, match=r"^scale: no experiment has scale 'paper'; allowed: smoke, laptop$"):
+    with pytest.raises(InputError, match=r"^--scale: no experiment has scale 'paper'; allowed: smoke, laptop$"):
         make_plan(project, "paper")
     with pytest.raises(InputError, match="paper"):
         make_plan(project, "paper", ["tiny"])

@@ -7,18 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.points import POINT
 from tramontane.campaign.packing import Job
 from tramontane.campaign.progress import CampaignTally, LiveProgress, PlainProgress, Tally, progress
 from tramontane.results.store import Store
 from tramontane.study.points.points import Point
-
-POINT = Point.model_validate(
-    {
-        "ranks": 2,
-        "workload": {"kind": "allreduce", "algorithm": "ring"},
-        "machine": {"topology": "torus", "geometry": [2, 2, 2]},
-    }
-)
 
 
 def point(number: int) -> Point:

@@ -109,6 +109,12 @@ def test_a_check_that_every_result_or_none_fulfils_is_refused(tmp_path: Path, ch
     assert f"claims.own.checks[0].{line}" in refused(tmp_path, check)
 
 
+@pytest.mark.parametrize(("sides", "found"), [("", "neither"), ("above: 1 us, below: 2 us, ", "both")])
+def test_a_share_is_above_or_below_one_time(tmp_path: Path, sides: str, found: str) -> None:
+    said = refused(tmp_path, f"{{kind: share, of: a, ranks: 4, {sides}share: [0.1, 1]}}")
+    assert f"found {found} of above and below; allowed: one of them" in said
+
+
 @pytest.mark.parametrize(
     ("check", "line"),
     [

@@ -30,10 +30,10 @@ def test_the_study_at_scale_smoke_leads_to_shares_figures_a_report_and_a_machine
     machine = tmp_path / "configs" / "machines" / "zheng2018-near.yaml"
     study = ("tramontane", "uncertainty", "zheng2018", "--scale", "smoke", "--cores", "2")
     first = run(tmp_path, *study, "--nearest", str(machine))
-    assert " 0 were there" in first.stderr
+    assert " 0 were done" in first.stderr
     assert "statements hold on one of 1 drawn machines" in first.stdout
     again = run(tmp_path, *study)
-    assert re.search(r"^(\d+) points, \1 were there$", again.stderr, flags=re.MULTILINE)
+    assert re.search(r"^(\d+) points, \1 were done$", again.stderr, flags=re.MULTILINE)
     assert again.stdout == first.stdout  # the same points give the same shares
     run(tmp_path, "tramontane", "validate", str(machine))
     folder = tmp_path / "results" / "over-zheng2018-smoke"

@@ -112,6 +112,8 @@ def test_a_group_without_a_command_tells_its_help(tramontane: Callable[..., Answ
     answer = tramontane(*words)
     assert (answer.status, answer.out) == (2, "")
     assert answer.err.strip() == tramontane(*words, "--help").out.strip()
+    # Each command is told in a line that fits a terminal of 80 columns: none is cut.
+    assert "..." not in answer.err.partition("\n\nCommands:\n")[2]
     assert "\n\nCommands:\n" in answer.err
 
 
@@ -143,6 +145,7 @@ def test_every_command_has_help_however_it_is_called(command: str, tramontane: C
     answer = tramontane(command, "--help")
     assert (answer.status, answer.err) == (0, "")
     assert f"tramontane {command} " in answer.out
+    assert not re.search(r"\nArguments:\n  \[?[a-z]", answer.out)  # FILE, not file
 
 
 def test_the_package_is_a_program_too(here: Path) -> None:
@@ -801,7 +804,9 @@ def test_a_new_experiment_is_written_once(here: Path, tramontane: Callable[..., 
     again = tramontane("new-experiment", "mine")
     assert (again.status, again.out) == (2, "")
     assert again.err.startswith("configs/experiments/mine.yaml: is there already")
-    assert tramontane("new-experiment", "My own").status == 2
+    mistaken = tramontane("new-experiment", "My own")
+    assert mistaken.status == 2
+    assert mistaken.err.startswith("tramontane new-experiment: found 'My own'; did you mean 'my-own'? allowed: small")
 
 
 def test_there_is_nothing_to_archive_before_a_campaign(here: Path, tramontane: Callable[..., Answer]) -> None:
@@ -842,9 +847,7 @@ def test_tables_of_claims_are_made_anew_in_a_page(claimed: Path, tramontane: Cal
     assert answer.status == 2
     assert answer.err.startswith("page.md: no table of claims or times; allowed: <!-- claims: SCALE [IDS] -->")
     assert answer.err.count("\n") == 1
-    assert tramontane("claims", "--fill", "none.md").err.startswith(
-        "none.md: cannot be read (No such file or directory)"
-    )
+    assert tramontane("claims", "--fill", "none.md").err.startswith("none.md: no such file")
 
 
 @pytest.mark.parametrize("number", ["ENOSPC", "EROFS", "EACCES", "EDQUOT"])
@@ -988,7 +991,7 @@ def test_a_study_tells_that_points_failed(
     monkeypatch.setattr("tramontane.claims.draws.python", lambda *_: ["false"])
     answer = tramontane("uncertainty", "two-generations", "--scale", "smoke", "--cores", "1")
     assert answer.status == 3
-    found = re.search(r"^(\d+) points, 0 were there\n(.*)\n", answer.err, flags=re.MULTILINE)
+    found = re.search(r"^(\d+) points, 0 were done\n(.*)\n", answer.err, flags=re.MULTILINE)
     assert found is not None
     log = "results/over-two-generations-smoke/run.log"
     assert found[2] == f"{found[1]} points failed; {log} says why, and the same command tries again"

@@ -97,7 +97,7 @@ def test_a_mistake_is_one_line_and_status_2(
 
 
 @pytest.mark.parametrize(
-    ("content", "part"), [(b"", "the file is empty"), (b"\x00\xff", "not a CSV file"), (None, "No such file")]
+    ("content", "part"), [(b"", "the file is empty"), (b"\x00\xff", "not a CSV file"), (None, "no such file")]
 )
 def test_a_file_that_is_none_is_one_line_and_status_2(
     tmp_path: Path, checkout: Path, content: bytes | None, part: str

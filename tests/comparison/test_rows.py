@@ -68,8 +68,8 @@ def test_what_is_no_such_table_is_said_in_one_line(tmp_path: Path, content: byte
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    assert "No such file" in mistake(tmp_path / "measured.csv")
-    assert "directory" in mistake(tmp_path)
+    assert "no such file" in mistake(tmp_path / "measured.csv")
+    assert "found a folder" in mistake(tmp_path)
 
 
 def test_a_line_with_too_few_cells(write: Write) -> None:

@@ -14,6 +14,8 @@ def test_the_page_says_what_the_command_prints() -> None:
     printed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
     told = [line for line in printed.splitlines() if line.startswith("|") or "intervals hold" in line]
     assert len([line for line in told if "intervals hold" in line]) == 1
+    cases = [line.split(" | ")[: told[0].split(" | ").index("time")] for line in told if line.startswith("| ")]
+    assert len({*map(tuple, cases)}) == len(cases)  # a reader can tell them apart
     page = (ROOT / "docs" / "uncertainty.md").read_text()
     lines = set(page.splitlines())
     assert [line for line in told if line not in lines] == []

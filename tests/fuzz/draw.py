@@ -313,18 +313,31 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "run-batch": (("nope.json",), ("--threads",)),
     "collate": (("nope.json", "x.nc"), ()),
     "pattern from-partition": (
-        ("--to=x.csv", "--icosahedron=4", "--cells=hexagons", "--parts=4"),
-        ("--to", "--bytes", "--grid", "--icosahedron", "--cells", "--parts", "--partition", "--width", "--messages"),
+        ("--output=x.csv", "--icosahedron=4", "--cells=hexagons", "--parts=4"),
+        (
+            "--output",
+            "--bytes",
+            "--grid",
+            "--icosahedron",
+            "--cells",
+            "--parts",
+            "--partition",
+            "--width",
+            "--messages",
+        ),
     ),
     "pattern elements": (
-        ("--to=x.csv", "--cubed-sphere=4", "--parts=6"),
-        ("--to", "--cubed-sphere", "--mesh", "--parts", "--partition", "--neighbours", "--points", "--bytes"),
+        ("--output=x.csv", "--cubed-sphere=4", "--parts=6"),
+        ("--output", "--cubed-sphere", "--mesh", "--parts", "--partition", "--neighbours", "--points", "--bytes"),
     ),
-    "pattern from-matrix": (("osu.txt", "--to=x.csv"), ("--to",)),
-    "graph slim-fly": (("5", "--to=x.csv"), ("--to", "--parallel")),
-    "graph polarfly": (("3", "--to=x.csv"), ("--to", "--parallel")),
-    "graph jellyfish": (("--to=x.csv", "--switches=20", "--links=3"), ("--to", "--switches", "--links", "--seed")),
-    "graph from-machine": (("torus-S", "--to=x.csv"), ("--to",)),
+    "pattern from-matrix": (("osu.txt", "--output=x.csv"), ("--output",)),
+    "graph slim-fly": (("5", "--output=x.csv"), ("--output", "--parallel")),
+    "graph polarfly": (("3", "--output=x.csv"), ("--output", "--parallel")),
+    "graph jellyfish": (
+        ("--output=x.csv", "--switches=20", "--links=3"),
+        ("--output", "--switches", "--links", "--seed"),
+    ),
+    "graph from-machine": (("torus-S", "--output=x.csv"), ("--output",)),
 }
 """Commands with arguments that cost little, and options that take a broken value: each line has a mistake, mostly."""
 BROKEN_WORDS = (

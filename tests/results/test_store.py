@@ -13,20 +13,12 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
+from tests.points import POINT
 from tramontane.results import datasets
 from tramontane.results.proof import sealed
 from tramontane.results.store import PUBLISHED, Store
-from tramontane.study.points.points import Point
 from tramontane.substrates.checkpoints import Checkpoint
 from tramontane.support.files import UnwritableError, dump, write_atomically, write_if_changed
-
-POINT = Point.model_validate(
-    {
-        "ranks": 2,
-        "workload": {"kind": "allreduce", "algorithm": "ring"},
-        "machine": {"topology": "torus", "geometry": [2, 2, 2]},
-    }
-)
 
 IDENTITY = POINT.id
 

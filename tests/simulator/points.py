@@ -1,4 +1,4 @@
-"""Canonical points for tests: small machines with round numbers, so that times can be worked out by hand."""
+"""Points for tests: small machines with round numbers, so that times can be worked out by hand."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from tramontane.campaign.verification import OF_THE_RUN
 
 GB = 10**9
 NS = 1000  # picoseconds
+
+#: Networks as YAML has them, with 10 GB/s and 100 ns throughout.
+PAIR: dict[str, Any] = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1}
+TORUS: dict[str, Any] = {"topology": "torus", "geometry": [4, 4, 2], "nodes_per_switch": 1}
+LINE: dict[str, Any] = {"topology": "torus", "geometry": {"sizes": [2], "wraps": [0]}, "nodes_per_switch": 1}
 
 
 def machine(

@@ -9,10 +9,9 @@ import pytest
 from tramontane.study import Point
 from tramontane.substrates.simulator import Simulator
 
-from .points import copy_ns
+from .points import PAIR, copy_ns
 
 NS, US = 1e-9, 1e-6
-PAIR = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1}
 STAR = {"topology": "torus", "geometry": [1, 1, 1], "nodes_per_switch": 16}
 SIZES = [16, 512, 1024, 8192, 8208, 2**20]
 """Of messages by each of the three protocols [B]."""

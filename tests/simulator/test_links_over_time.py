@@ -11,11 +11,10 @@ from tramontane import _simulator
 from tramontane.study.points.points import BY_CLASS, EACH, HOTTEST, Point
 from tramontane.substrates.simulator import Simulator
 
-from .points import GB, NS, allreduce, machine, point, transposition
+from .points import GB, LINE, NS, allreduce, machine, point, transposition
 from .test_link_use import NETWORKS, slower
 
 TICK = 5e-15
-LINE = {"topology": "torus", "geometry": {"sizes": [2], "wraps": [0]}, "nodes_per_switch": 1}
 
 
 def counted(p: dict[str, Any], links: str, bins: int | None = None, **how: Any) -> dict[str, Any]:

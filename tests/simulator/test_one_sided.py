@@ -17,11 +17,9 @@ from tramontane.study.workloads.programs import SYNCHRONISATIONS, Program
 from tramontane.substrates.simulator import Simulator, schedule
 from tramontane.substrates.sstmacro import SstMacro
 
-from .points import without_costs
+from .points import PAIR, TORUS, without_costs
 
 NS, US = 1e-9, 1e-6
-PAIR = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1}
-TORUS = {"topology": "torus", "geometry": [4, 4, 2], "nodes_per_switch": 1}
 HALO = {"kind": "halo", "width": 4, "grid": [64, 64, 64], "decomposition": [2, 1]}
 EMPTY = 0.2 * US
 """An empty message on its way past the network: 100 ns of the nodes, 100 ns of the hop."""

@@ -18,9 +18,10 @@ from tramontane.substrates.simgrid import SimGrid
 from tramontane.substrates.simulator import Simulator, schedule
 from tramontane.substrates.sstmacro import SstMacro
 
+from .points import TORUS
+
 pytestmark = pytest.mark.usefixtures("tables")
 
-TORUS = {"topology": "torus", "geometry": [4, 4, 2], "nodes_per_switch": 1}
 RANKS = 32
 
 
@@ -160,6 +161,7 @@ MEMORY = """
 import sys
 from pathlib import Path
 from tramontane.extension import simulator
+
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 schedule = simulator().schedule

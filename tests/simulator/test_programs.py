@@ -13,11 +13,9 @@ from pydantic import ValidationError
 from tramontane.study import Point
 from tramontane.substrates.simulator import Simulator, schedule
 
-from .points import without_costs
+from .points import PAIR, TORUS, without_costs
 
 US = 1e-6
-PAIR = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1}
-TORUS = {"topology": "torus", "geometry": [4, 4, 2], "nodes_per_switch": 1}
 GRID = [64, 64, 64]
 HALO = {"kind": "halo", "width": 4, "grid": GRID, "decomposition": [2, 1]}  # 256 KiB to either side: rendezvous
 EAGER = {"kind": "halo", "width": 1, "grid": [64, 64, 1], "decomposition": [2, 1]}  # 512 B

@@ -17,15 +17,14 @@ from tramontane.study.workloads.program_text import lines
 from tramontane.study.workloads.programs import Program
 from tramontane.substrates.simulator import Simulator, as_simulated, schedule
 
-from .points import without_costs
+from .points import TORUS, without_costs
 
 US = 1e-6
-NET = {"topology": "torus", "geometry": [4, 4, 2], "nodes_per_switch": 1}
 
 
 def point(roles: dict[str, Any], ranks: int, **more: Any) -> Point:
     workload = {"kind": "program", "roles": roles, **more}
-    return Point.model_validate({"ranks": ranks, "workload": workload, "machine": NET})
+    return Point.model_validate({"ranks": ranks, "workload": workload, "machine": TORUS})
 
 
 def work(us: int) -> dict[str, Any]:
@@ -179,7 +178,7 @@ def test_a_role_of_all_ranks_is_the_program(calls: str, device: str) -> None:
     grid = {"grid": [40, 30, 4]}
     steps = [{"halo": {"width": 2, "calls": calls, **grid}}, {"work": {"per_point": "3 ns", **grid}}]
     run = Simulator(device=device).run
-    whole = run(Point.model_validate({"ranks": 12, "machine": NET, "workload": {"kind": "program", "steps": steps}}))
+    whole = run(Point.model_validate({"ranks": 12, "machine": TORUS, "workload": {"kind": "program", "steps": steps}}))
     role = run(point({"everybody": {"others": True, "steps": steps}}, 12))
     for key in ("time_s", "messages", "packets", "hops", "delays"):
         assert role[key] == whole[key], key
@@ -248,7 +247,7 @@ def test_steps_stand_beside_no_roles_and_send_only_in_them() -> None:
     with pytest.raises(ValidationError, match="found some beside roles"):
         point({"model": MODEL, "servers": SERVERS}, 16, steps=[work(1)])
     with pytest.raises(ValidationError, match="in a program without roles"):
-        Point.model_validate({"ranks": 4, "machine": NET, "workload": {"kind": "program", "steps": [send("other")]}})
+        Point.model_validate({"ranks": 4, "machine": TORUS, "workload": {"kind": "program", "steps": [send("other")]}})
 
 
 def test_roles_are_told_in_words_and_keep_their_identity() -> None:

@@ -15,7 +15,8 @@ from tramontane.study.workloads.programs import Program
 from tramontane.substrates.simulator import Simulator, schedule
 from tramontane.substrates.sstmacro import SstMacro
 
-NET: dict[str, Any] = {"topology": "torus", "geometry": [4, 4, 2], "nodes_per_switch": 1}
+from .points import TORUS
+
 ALL, NODE, LATENCY = 20e9, 3e9, 1e-3
 STORAGE = {"bandwidth": "20 GB/s", "node_bandwidth": "3 GB/s", "latency": "1 ms"}
 COMMUNICATORS = {"rows": {"consecutive": 4}, "heads": {"leaders": 3}, "some": {"range": [2, 5]}}
@@ -25,7 +26,7 @@ def point(steps: list[Any], ranks: int = 12, storage: dict[str, str] | None = No
     program: dict[str, Any] = {key: more.pop(key) for key in ("repeat", "roles") if key in more}
     whole: dict[str, Any] = {} if "roles" in program else {"steps": steps, "communicators": COMMUNICATORS}
     node: dict[str, Any] = {"node": {"latency": "300 ns", "bandwidth": "20 GB/s"}}
-    machine = NET | node | {"storage": STORAGE if storage is None else storage}
+    machine = TORUS | node | {"storage": STORAGE if storage is None else storage}
     workload: dict[str, Any] = {"kind": "program", **whole, **program}
     return Point.model_validate({"ranks": ranks, "workload": workload, "machine": machine, **more})
 

@@ -24,12 +24,12 @@ from tramontane.study.workloads import schedules
 from tramontane.substrates import devices
 from tramontane.substrates.simulator import Simulator, as_simulated, schedule
 
+from .points import PAIR
 from .test_recorded import POINTS, random_point
 
 pytestmark = pytest.mark.usefixtures("tables")
 
 US = 1e-6
-PAIR = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 1}
 
 
 def trace(folder: Path, text: str, **more: Any) -> dict[str, Any]:

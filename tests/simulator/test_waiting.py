@@ -14,13 +14,12 @@ from tramontane.results.timeline import CAUSES, WAITING, trace_events
 from tramontane.study.points.points import Point
 from tramontane.substrates.simulator import Simulator, as_simulated
 
-from .points import allreduce, machine, point, transposition
+from .points import LINE, allreduce, machine, point, transposition
 from .test_traces import trace
 
 pytestmark = pytest.mark.usefixtures("tables")
 
 US = 1e-6
-LINE = {"topology": "torus", "geometry": {"sizes": [2], "wraps": [0]}, "nodes_per_switch": 1}
 EAGER = {"eager_limit": "10 MB", "short_limit": "10 MB"}
 
 

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from tests.fuzz.draw import places
 from tramontane.errors import InputError
 from tramontane.study import validate_file
 
@@ -35,12 +36,6 @@ ODD: st.SearchStrategy[Any] = st.sampled_from(
 
 def read(path: Path) -> dict[str, Any]:
     return dict(YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8")))
-
-
-def places(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the path of everything inside `node`."""
-    keys = node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else []
-    return [found for key in keys for found in [(*path, key), *places(node[key], (*path, key))]]
 
 
 def broken(data: dict[str, Any], draw: Any) -> dict[str, Any]:

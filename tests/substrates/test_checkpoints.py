@@ -4,9 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -177,7 +177,8 @@ def test_each_engine_goes_on_from_what_the_other_has_written(
     tmp_path: Path, writer: str, reader: str, links: str
 ) -> None:
     asked = COUNTED | {"links": links}
-    point, file = made(TORUS, HALO, 1024, start_jitter="10 us", statistics=asked), tmp_path / "p.checkpoint"
+    halo = HALO | {"grid": [1440, 720, 64]}
+    point, file = made(TORUS, halo, 1024, start_jitter="10 us", statistics=asked), tmp_path / "p.checkpoint"
     clean = run_forked(point, Simulator())
     killed(point, file, device=writer)
     result = run_forked(point, Simulator(2, file, reader))
@@ -222,9 +223,11 @@ def damages(content: bytes) -> dict[str, bytes]:
 def test_what_is_damaged_or_of_another_is_told_and_begins_afresh(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    point, file = POINTS["transposition"], tmp_path / "p.checkpoint"
+    small = TRANSPOSITION | {"grid": [1440, 720, 64]}
+    point, file = made(TORUS, small, 512), tmp_path / "p.checkpoint"
     clean = told(run_forked(point, Simulator()))
     killed(point, file)
+    monkeypatch.setenv(MINUTES, "10")  # what begins afresh need not write any more
     sound = file.read_bytes()
     for content in damages(sound).values():
         file.write_bytes(content)
@@ -281,11 +284,16 @@ def test_a_wrong_time_between_checkpoints_is_one_line(monkeypatch: pytest.Monkey
 
 
 def test_checkpoints_take_a_small_share_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=0.0)
+    clock.monotonic = lambda: clock.now
+    monkeypatch.setattr(checkpoints, "time", clock)
     monkeypatch.setattr(checkpoints, "_SHARE", 50)
     checkpoint = checkpoints.Checkpoint(tmp_path / "p.checkpoint", POINTS["halo"].canonical(), "b")
-    monkeypatch.setattr(checkpoint, "_vouch", lambda: time.sleep(0.05))
-    time.sleep(0.07)
+    monkeypatch.setattr(checkpoint, "_vouch", lambda: setattr(clock, "now", clock.now + 2))
+    clock.now = 1.0
     assert checkpoint.wanted()
-    checkpoint.written("")
-    time.sleep(0.5)
-    assert not checkpoint.wanted()  # 50 times as long as writing took
+    checkpoint.written("")  # takes 2 s, and has ended at 3 s
+    clock.now = 102.9
+    assert not checkpoint.wanted()
+    clock.now = 103.0
+    assert checkpoint.wanted()

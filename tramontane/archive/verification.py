@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from tramontane.archive.contents import CHECKSUMS, CLAIMS, CRATE, NAMED, README, VERSIONS, needed
-from tramontane.errors import InputError
+from tramontane.errors import InputError, why_unread
 from tramontane.results import datasets
 from tramontane.results.proof import (
     FAILURE,
@@ -73,10 +73,8 @@ def verify_archive(file: Path) -> Finding:
     try:
         with zipfile.ZipFile(file) as bundle:
             return _verify(bundle, file)
-    except FileNotFoundError:
-        raise InputError(file, "", None, "a file written by tramontane archive", problem="no such file") from None
-    except IsADirectoryError:
-        raise InputError(file, "", None, "a file written by tramontane archive", problem="found a folder") from None
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise InputError(file, "", None, "a file written by tramontane archive", problem=why_unread(error)) from None
     except (zipfile.BadZipFile, NotImplementedError, OSError, *UNSOUND) as error:
         words = " ".join(str(error.strerror if isinstance(error, OSError) else error).split())[:200]
         raise InputError(

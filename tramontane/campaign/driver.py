@@ -103,7 +103,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
     if cluster and (found := _UNFIT_FOR_SLURM.search(str(root.absolute()))):
         problem = f"found {found[0]} in the path {root.absolute()}, which jobs would take for something else"
         raise InputError(
-            "profile", "", options.profile, "a path without %, \\, and ' beside $, ` or \"", problem=problem
+            "--profile", "", options.profile, "a path without %, \\, and ' beside $, ` or \"", problem=problem
         )
     first = commands_first() if cluster else []
     limits = find_limits(profile) if cluster else Limits()
@@ -154,14 +154,14 @@ def find_profile(root: Path, name: str) -> Path:
     if not known:
         problem = "no workflow/profiles here"
         raise InputError(root, "", name, "a checkout of Tramontane", problem=problem)
-    raise InputError("profile", "", name, ", ".join(known))
+    raise InputError("--profile", "", name, ", ".join(known))
 
 
 def header(plan: Plan, options: Options) -> Iterator[str]:
-    """Yield what a campaign begins with: experiments, points, what is there, what is to be run and what that costs."""
+    """Yield what a campaign begins with: experiments, points, what is done, what is to be run and what that costs."""
     points, jobs = plan.points, plan.jobs
-    there = len(points) - len(jobs) - plan.left_out
-    line = f"{plan.scale}: {plural(len(plan.experiments), 'experiment')}, {plural(len(points), 'point')}, {there} there"
+    done = len(points) - len(jobs) - plan.left_out
+    line = f"{plan.scale}: {plural(len(plan.experiments), 'experiment')}, {plural(len(points), 'point')}, {done} done"
     if jobs:
         line += f", {len(jobs)} to run in {plural(len(plan.batches), 'batch')}; "
         if on_gpu := sum(job.on_gpu for job in jobs):
@@ -371,10 +371,10 @@ def _flaw_of_drawing(path: Path) -> str:
 
 
 def _nothing_to_do(plan: Plan) -> str:
-    there = len(plan.points) - plan.left_out
+    done = len(plan.points) - plan.left_out
     if plan.left_out:
-        return f"nothing to do: all {there} points that can be run here are there"
-    return f"nothing to do: all {there} points are there"
+        return f"nothing to do: all {done} points that can be run here are done"
+    return f"nothing to do: all {done} points are done"
 
 
 def _say(line: str) -> None:

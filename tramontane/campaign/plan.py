@@ -259,7 +259,7 @@ def _with_scale(root: Path, scale: str, loaded: Sequence[Experiment]) -> list[Ex
     found = [experiment for experiment in loaded if scale in experiment.scales]
     if loaded and not found:
         known = ", ".join(name for name in SCALES if any(name in experiment.scales for experiment in loaded))
-        raise InputError("scale", "", scale, known, problem=f"no experiment has scale {scale!r}")
+        raise InputError("--scale", "", scale, known, problem=f"no experiment has scale {scale!r}")
     if not found:
         allowed = "an experiment, as `tramontane new-experiment NAME` writes it"
         raise InputError(root / EXPERIMENTS, "", None, allowed, problem="no *.yaml that can be read there")
@@ -354,7 +354,7 @@ def find_without_substrate(points: Mapping[str, Point]) -> dict[str, list[str]]:
 def check_scale(scale: str) -> None:
     """Refuse a scale that does not exist."""
     if scale not in SCALES:
-        raise InputError("scale", "", scale, ", ".join(SCALES), hint=closest(scale, SCALES))
+        raise InputError("--scale", "", scale, ", ".join(SCALES), hint=closest(scale, SCALES))
 
 
 def select(root: Path, names: Sequence[str]) -> list[Path]:

@@ -128,7 +128,7 @@ def commands_first() -> list[str]:
     missing = [name for name in _COMMANDS if shutil.which(name) is None]
     if missing:
         problem = f"{', '.join(missing)} not found, so there is no Slurm here; Debian: apt-get install slurm-client"
-        raise InputError("profile", "", "slurm", "default", problem=problem)
+        raise InputError("--profile", "", "slurm", "default", problem=problem)
     return [] if keeps_accounts(_configuration()) else [str(SHARE / "workflow" / "scripts" / "without-accounting")]
 
 
@@ -148,5 +148,5 @@ def _configuration() -> str:
         said = [f"no answer in {PATIENCE} s"]
     if said:
         problem = f"Slurm's controller does not answer ({said[0]}); see: scontrol ping"
-        raise InputError("profile", "", "slurm", "default", problem=problem)
+        raise InputError("--profile", "", "slurm", "default", problem=problem)
     return done.stdout

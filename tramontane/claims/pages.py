@@ -10,7 +10,7 @@ from tramontane.claims.crossings import crossings
 from tramontane.claims.evaluation import evaluate
 from tramontane.claims.times import times
 from tramontane.claims.verdicts import Verdict
-from tramontane.errors import InputError
+from tramontane.errors import InputError, why_unread
 from tramontane.study.reading.project import EXPERIMENTS
 from tramontane.support.files import write_if_changed
 from tramontane.support.layout import Layout
@@ -121,8 +121,7 @@ def asked(page: Path) -> list[Asked]:
     try:
         marked = list(_MARKED.finditer(page.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError) as error:
-        problem = f"cannot be read ({getattr(error, 'strerror', None) or error})"
-        raise InputError(page, "", None, "a Markdown page", problem=problem) from None
+        raise InputError(page, "", None, "a Markdown page", problem=why_unread(error)) from None
     allowed = (
         "<!-- claims: SCALE [IDS] -->, verdicts: the same, times or crossings: SCALE EXPERIMENT, "
         f"shares: SCALE SAMPLE [DRAWS], or map: SCALE {maps.EXPECTED}; a line <!-- end --> after it"

@@ -17,7 +17,10 @@ def archive(
     scale: Scale = "laptop",
     verify: Annotated[bool, typer.Option("--verify", help="Verify the bundle instead of writing it.")] = False,
 ) -> None:
-    """Bundle a campaign in one file for a data repository, or verify such a bundle; see `tramontane docs archive`."""
+    """Bundle a campaign in one file, or verify such a bundle.
+
+    The file is for a data repository; see `tramontane docs archive`.
+    """
     from tramontane.archive import verify_archive, write_archive
     from tramontane.archive.citation import CITATION
     from tramontane.campaign.plan import check_scale

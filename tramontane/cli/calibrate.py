@@ -47,9 +47,10 @@ def calibrate(
     ] = None,
     cores: Cores = None,
 ) -> None:
-    """Measure messages and small operations through ReFrame, and fit the simulator's parameters to them.
+    """Fit the simulator's parameters to measured messages.
 
-    With --measured, fit a machine of configs/machines to times of collectives that were measured elsewhere.
+    ReFrame measures them, and small operations. With --measured a machine of configs/machines is fitted to times of
+    collectives that were measured elsewhere.
     """
     from tramontane.calibration import summary
     from tramontane.calibration.calibrate import calibrate, keep

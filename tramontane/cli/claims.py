@@ -29,7 +29,10 @@ def claims(
     size: Annotated[int | None, typer.Option("--size", min=1, help="With --over: draws; by default all.")] = None,
     waves: Annotated[int, typer.Option("--waves", min=1, max=8, help="With --over: waves that have run.")] = 1,
 ) -> None:
-    """Hold what the papers state against the results: a verdict on each statement, and the numbers that say so."""
+    """Hold what the papers state against the results.
+
+    Each statement gets a verdict, and the numbers that say so.
+    """
     from tramontane.campaign.plan import check_scale
     from tramontane.claims import evaluate, pages, presentation
     from tramontane.errors import InputError

@@ -8,8 +8,8 @@ import typer
 
 
 def collate(
-    manifest: Annotated[Path, typer.Argument(help="The manifest of an experiment.")],
-    dataset: Annotated[Path, typer.Argument(help="The dataset to write.")],
+    manifest: Annotated[Path, typer.Argument(metavar="MANIFEST.json", help="The manifest of an experiment.")],
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET.nc", help="The dataset to write.")],
 ) -> None:
     """Make the dataset of one experiment from its records."""
     from tramontane.results.collate import collate_manifest

@@ -40,7 +40,7 @@ def compare(
     cores: Cores = None,
     refresh: Annotated[bool, typer.Option("--refresh", help="Run points again that have a result.")] = False,
 ) -> None:
-    """Run points that others measured and say how well the times agree."""
+    """Run points that others measured, and compare the times."""
     from tramontane.comparison import presentation
     from tramontane.comparison.execution import run_points
     from tramontane.comparison.measured import Options, compare

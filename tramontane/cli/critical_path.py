@@ -21,7 +21,10 @@ def critical_path(
     ] = None,
     threads: Threads = 1,
 ) -> None:
-    """Simulate a point and tell what its time went to along the path that decided it, through ranks and links."""
+    """Tell what the time of a point went to.
+
+    The point is simulated, and the path that decided its time followed through ranks and links.
+    """
     import json
     from collections import Counter
     from itertools import pairwise

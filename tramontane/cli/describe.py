@@ -8,7 +8,10 @@ _WIDTH = 100
 
 @only_reads
 def describe(name: Name, scale: Scale = "laptop") -> None:
-    """Describe an experiment: the question, what is varied, the points and what they cost."""
+    """Describe an experiment: its question, points and cost.
+
+    It says what is varied, too.
+    """
     import textwrap
 
     from tramontane.campaign.overview import describe

@@ -9,10 +9,13 @@ import typer
 
 def docs(
     page: Annotated[
-        str, typer.Argument(help="Its name, such as machines; by default the list of all pages.")
+        str, typer.Argument(metavar="PAGE", help="Its name, such as machines; by default the list of all pages.")
     ] = "README",
 ) -> None:
-    """Show a page of the documentation: on a terminal laid out, elsewhere as it is written (Markdown)."""
+    """Show a page of the documentation.
+
+    On a terminal it is laid out, elsewhere as it is written (Markdown).
+    """
     from tramontane.errors import InputError, closest, display_path
     from tramontane.support.layout import SHARE
 

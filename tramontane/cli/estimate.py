@@ -17,7 +17,10 @@ def estimate(
     device: Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Estimate what is still to be run of experiments: points, processor time, memory, batches."""
+    """Estimate what is still to be run of experiments.
+
+    It counts points and batches, and estimates processor time and memory.
+    """
     from tramontane.campaign.overview import forecast
     from tramontane.study import find_root
     from tramontane.support.formatting import about_bytes, about_seconds, plural, roughly

@@ -30,7 +30,10 @@ def extrapolate(
         ),
     ] = None,
 ) -> None:
-    """Write what more ranks would do than were traced, if they have neighbours on a grid, as GOAL."""
+    """Write what more ranks would do than were traced.
+
+    The ranks have to have neighbours on a grid; the file is GOAL.
+    """
     from tramontane.errors import InputError, display_path
     from tramontane.study.traces import extrapolation, traces
     from tramontane.support import otf2

@@ -15,7 +15,10 @@ def goal(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="GOAL, or OTF2 (.otf2).", metavar="FILE")],
 ) -> None:
-    """Write what the ranks of a point do as GOAL or OTF2, for other tools; see `tramontane docs your-application`."""
+    """Write what the ranks of a point do as GOAL or OTF2.
+
+    Other tools read that; see `tramontane docs your-application`.
+    """
     from tramontane.errors import InputError, display_path
     from tramontane.study import load_point
     from tramontane.study.traces import otf2_traces, traces

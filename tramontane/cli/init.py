@@ -11,7 +11,10 @@ import typer
 def init(
     folder: Annotated[Path, typer.Argument(help="A new or empty folder.", metavar="DIR")],
 ) -> None:
-    """Lay out a folder for studies of your own, with a first experiment that runs; no checkout is needed."""
+    """Lay out a folder for studies of your own.
+
+    Its first experiment runs as it is; no checkout is needed.
+    """
     from tramontane.campaign.study_folder import FIRST, lay_out
     from tramontane.errors import display_path
 

@@ -10,7 +10,10 @@ from tramontane.cli.reading import only_reads
 
 @only_reads
 def list_experiments() -> None:
-    """List the experiments, with the number of points at each scale and how many of them are there."""
+    """List the experiments, and how much of each is done.
+
+    Each scale has the points that are there, and all.
+    """
     from tramontane.campaign.overview import Progress, progress_of_all
     from tramontane.results.store import Store
     from tramontane.study import SCALES, find_root

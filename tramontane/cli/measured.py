@@ -28,7 +28,10 @@ def measured(
     ] = None,
     date: Annotated[str, typer.Option("--date", help="When it was measured.", metavar="DATE")] = "",
 ) -> None:
-    """Make a table for `calibrate --measured` of what benchmarks of MPI printed; see `tramontane docs calibration`."""
+    """Make a table for `calibrate --measured`.
+
+    It is made of what benchmarks of MPI printed; see `tramontane docs calibration`.
+    """
     from tramontane.study import find_root, list_machines
     from tramontane.study.systems.timed_collectives import KEYS, MEDIAN, MOST_NODES, fits
     from tramontane.support.files import write_atomically

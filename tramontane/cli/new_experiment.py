@@ -9,7 +9,10 @@ import typer
 def new_experiment(
     name: Annotated[str, typer.Argument(help="Small letters, digits and hyphens, e.g. halo-latency.", metavar="NAME")],
 ) -> None:
-    """Write a commented experiment that runs at once, for you to change; see `tramontane docs new-experiment`."""
+    """Write a commented experiment that runs at once.
+
+    It is for you to change; see `tramontane docs new-experiment`.
+    """
     from tramontane.errors import display_path
     from tramontane.study import find_project
     from tramontane.study.experiments.template import new_experiment

@@ -10,18 +10,18 @@ import typer
 from tramontane.cli.options import to_write
 
 pattern = typer.Typer(
-    help="Make a pattern, a table of messages, out of something else; see `tramontane docs patterns`.",
+    help="Make a pattern, a table of messages.\n\nSee `tramontane docs patterns`.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )
 
-To = Annotated[Path, typer.Option("--to", help="Table to be written, .csv or .npz.", metavar="FILE")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Table to be written, .csv or .npz.", metavar="FILE")]
 
 
 @pattern.command("from-partition")
 def from_partition(
-    to: To,
+    output: Output,
     size: Annotated[
         int | None, typer.Option("--bytes", min=1, help="Bytes of a cell: levels, fields, 8 B each. Required.")
     ] = None,
@@ -47,24 +47,26 @@ def from_partition(
     ] = 1,
     seed: Annotated[int, typer.Option(min=0, help="METIS's.")] = 1,
 ) -> None:
-    """Make the halo exchange of a partitioned grid: a message from each part to each that needs cells of it."""
+    """Make the halo exchange of a partitioned grid.
+
+    Each part sends a message to each that needs cells of it.
+    """
     import numpy as np
 
     from tramontane.errors import InputError, display_path
     from tramontane.study.patterns import pattern_makers as makers
     from tramontane.support.formatting import percent
 
-    if (grid is None) == (icosahedron is None):
-        raise InputError("--grid", "", None, "either --grid or --icosahedron", problem="found both or none")
-    if (parts is None) == (partition is None):
-        raise InputError("--parts", "", None, "either --parts or --partition", problem="found both or none")
-    if (size is None) != domains:
-        raise InputError("--bytes", "", None, "either --bytes or --domains", problem="found both or none")
-    if domains and (messages != 1 or to.suffix.lower() != ".npz"):
-        raise InputError("--domains", "", None, "a file .npz, and no --messages", problem="found something else")
+    _either("--grid", "--icosahedron", grid, icosahedron)
+    _either("--parts", "--partition", parts, partition)
+    _either("--bytes", "--domains", size, domains or None)
+    if domains and messages != 1:
+        raise InputError("--messages", "", messages, "none with --domains")
+    if domains and output.suffix.lower() != ".npz":
+        raise InputError("--output", "", output.name, "with --domains a file that ends in .npz")
     if cells_of not in makers.CELLS:
         raise InputError("--cells", "", cells_of, ", ".join(makers.CELLS))
-    to_write("--to", to, *(each for each in (grid, partition) if each))
+    to_write("--output", output, *(each for each in (grid, partition) if each))
     cells, pairs = makers.read_grid(grid) if grid else makers.icosahedral(icosahedron or 0, cells_of)
     if parts and parts > cells:
         raise InputError("--parts", "", parts, f"at most {cells}, the cells of the grid")
@@ -77,15 +79,15 @@ def from_partition(
     sizes = np.bincount(part)
     print(f"{cells} cells; the largest part has {percent(sizes.max() / sizes.mean() - 1)} more", file=sys.stderr)
     if size is None:
-        makers.write(to, makers.domains(cells, pairs, part, width))
-        print(display_path(to))
+        makers.write(output, makers.domains(cells, pairs, part, width))
+        print(display_path(output))
     else:
-        _write(makers.halo(cells, pairs, part, width, size, messages), to)
+        _write(makers.halo(cells, pairs, part, width, size, messages), output)
 
 
 @pattern.command("elements")
 def elements(
-    to: To,
+    output: Output,
     cubed_sphere: Annotated[
         int | None, typer.Option(min=1, max=2000, help="A cubed sphere with so many elements along an edge of it.")
     ] = None,
@@ -102,17 +104,18 @@ def elements(
     points: Annotated[int, typer.Option(min=1, max=64, help="Points along an edge of an element.")] = 4,
     size: Annotated[int, typer.Option("--bytes", min=1, help="Bytes of a point: levels, fields, 8 B each.")] = 8,
 ) -> None:
-    """Make the exchange of elements: what shares an edge, or a vertex, in one message for each neighbouring part."""
+    """Make the exchange of spectral or other elements.
+
+    What shares an edge, or a vertex, goes to each neighbouring part in one message.
+    """
     from tramontane.errors import InputError
     from tramontane.study.patterns import element_makers as makers
     from tramontane.study.patterns import pattern_makers
 
-    if (cubed_sphere is None) == (mesh is None):
-        allowed = "either --cubed-sphere or --mesh"
-        raise InputError("--cubed-sphere", "", None, allowed, problem="found both or none")
+    _either("--cubed-sphere", "--mesh", cubed_sphere, mesh)
     if neighbours not in ("vertices", "edges"):
         raise InputError("--neighbours", "", neighbours, "vertices, edges")
-    to_write("--to", to, *([mesh] if mesh else []), Path(partition))
+    to_write("--output", output, *([mesh] if mesh else []), Path(partition))
     corners = makers.cubed_sphere(cubed_sphere) if cubed_sphere else makers.read_corners(mesh or Path())
     found = makers.connections(corners, mesh or "--cubed-sphere")
     if partition in ("curve", "metis"):
@@ -132,27 +135,43 @@ def elements(
     makers.check_parts(part, parts, f"--partition {partition}")
     if neighbours == "edges":
         found = found.edges_only()
-    _write(makers.messages(found, part, points, size), to)
+    _write(makers.messages(found, part, points, size), output)
 
 
 @pattern.command("from-matrix")
 def from_matrix(
-    matrix: Annotated[Path, typer.Argument(help="Bytes from each rank (row) to each other, .csv or .npz.")], to: To
+    matrix: Annotated[
+        Path, typer.Argument(metavar="MATRIX", help="Bytes from each rank (row) to each other, .csv or .npz.")
+    ],
+    output: Output,
 ) -> None:
-    """Make a message of each entry of a communication matrix, dense or sparse, but for those of the diagonal."""
+    """Make a message of each entry of a communication matrix.
+
+    The matrix is dense or sparse; what stands on its diagonal is left out.
+    """
     from tramontane.study.patterns import pattern_makers as makers
 
-    to_write("--to", to, matrix)
-    _write(makers.from_matrix(matrix), to)
+    to_write("--output", output, matrix)
+    _write(makers.from_matrix(matrix), output)
 
 
-def _write(columns: Mapping[str, Any], to: Path) -> None:
+def _either(option: str, other: str, *values: object) -> None:
+    """Refuse two options of which both are given, or neither (InputError)."""
+    from tramontane.errors import InputError
+
+    given = sum(value is not None for value in values)
+    if given != 1:
+        problem = "found both" if given else "found neither"
+        raise InputError(option, "", None, f"either {option} or {other}", problem=problem)
+
+
+def _write(columns: Mapping[str, Any], output: Path) -> None:
     from tramontane.errors import display_path
     from tramontane.study.patterns import pattern_makers as makers
     from tramontane.support.formatting import plural, size
 
-    makers.write(to, columns)
-    print(display_path(to))
+    makers.write(output, columns)
+    print(display_path(output))
     ranks = int(max(columns["source"].max(), columns["target"].max())) + 1
     number, total = len(columns["bytes"]), int(columns["bytes"].sum())
     print(f"{plural(ranks, 'rank')}, {plural(number, 'message')}, {size(total)}", file=sys.stderr)

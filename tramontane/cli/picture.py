@@ -13,7 +13,10 @@ def picture(
         typer.Option("--output", "-o", help="The files to write, without their ending; by default MACHINE."),
     ] = None,
 ) -> None:
-    """Draw a machine's network by its structure; print ports, links by class, the longest route and a cut."""
+    """Draw a machine's network by its structure.
+
+    Printed are ports, links by class, the longest route and a cut.
+    """
     from tramontane.cli.drawing import draw
     from tramontane.cli.options import stem_to_write
     from tramontane.study.catalogue import load_machine

@@ -34,7 +34,10 @@ def reproduce(
     threads: Threads = 1,
     device: Device = None,
 ) -> None:
-    """Run experiments from the plan to the report; what is there already is not run again."""
+    """Run experiments from the plan to the report.
+
+    What is there already is not run again.
+    """
     from tramontane.campaign.driver import Options, find_profile, reproduce
     from tramontane.campaign.profiles import read_profile
     from tramontane.study import find_project

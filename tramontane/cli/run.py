@@ -32,7 +32,10 @@ def run(
         ),
     ] = None,
 ) -> None:
-    """Run one point and print one JSON object; its hottest links, where they are asked for, on standard error."""
+    """Run one point and print one JSON object.
+
+    Its hottest links, where they are asked for, go to standard error.
+    """
     from tramontane.errors import InputError
     from tramontane.results.hot_links import hottest
     from tramontane.substrates.checkpoints import is_one

@@ -11,7 +11,7 @@ from tramontane.cli.options import Threads
 
 
 def run_batch(
-    file: Annotated[Path, typer.Argument(help="A batch of the plan.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A batch of the plan.")],
     threads: Threads = 1,
 ) -> None:
     """Run the points of one batch; what a job of the workflow does."""

@@ -25,7 +25,10 @@ def timeline(
     ] = "0-63",
     threads: Threads = 1,
 ) -> None:
-    """Simulate a point and write what some of its ranks did when, and why they waited."""
+    """Write what ranks of a point did when, and why they waited.
+
+    The point is simulated for it.
+    """
     from tramontane.errors import InputError, display_path
     from tramontane.results.timeline import trace_events
     from tramontane.results.timeline_otf2 import write_otf2

@@ -20,7 +20,10 @@ def trace(
     ] = None,
     strip: Annotated[bool, typer.Option("--strip", help="Leave out the names of program and host.")] = False,
 ) -> None:
-    """Run an MPI program and write down what each rank does; see `tramontane docs your-application`."""
+    """Run an MPI program and write down what each rank does.
+
+    See `tramontane docs your-application`.
+    """
     from tramontane.errors import InputError, display_path
     from tramontane.study.traces import mpi_traces
     from tramontane.substrates.mpi import tracing

@@ -26,7 +26,10 @@ def uncertainty(
         bool, typer.Option("--publish", help="Keep what came out with the project; see published/README.md.")
     ] = False,
 ) -> None:
-    """Run the drawn machines of a study, and print the shares; the same command goes on where it was stopped."""
+    """Run the drawn machines of a study, and print the shares.
+
+    The same command goes on where it was stopped.
+    """
     from tramontane.campaign.driver import POINTS_FAILED
     from tramontane.campaign.lock import only_one
     from tramontane.claims import curves, draws, published_studies, share_tables
@@ -53,7 +56,7 @@ def uncertainty(
             other = f"another run of {name} at scale {scale} is going on in this checkout"
             fail(f"{other}; wait for it, or stop it first", FAILURE)
         ran = study.simulate(name, root, scale, size, cores or host.cores(), waves, tell)
-    tell(f"{plural(ran.points, 'point')}, {ran.points - ran.missing} were there")
+    tell(f"{plural(ran.points, 'point')}, {ran.points - ran.missing} were done")
     if ran.failed:
         log = display_path(draws.run_log(root, name, scale))
         tell(f"{plural(ran.failed, 'point')} failed; {log} says why, and the same command tries again")

@@ -22,7 +22,10 @@ def utilisation(
     ] = None,
     threads: Threads = 1,
 ) -> None:
-    """Simulate a point and draw what its links did: load by place and over time, and why ranks waited."""
+    """Draw what the links of a point did.
+
+    The point is simulated; drawn are load by place and over time, and why ranks waited.
+    """
     import json
 
     from tramontane.cli.drawing import draw

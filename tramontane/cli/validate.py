@@ -17,7 +17,10 @@ def validate(
         list[Path] | None, typer.Argument(help="Points, experiments, machines: whatever is YAML.", metavar="[FILES]")
     ] = None,
 ) -> None:
-    """Check YAML files (by default everything in configs/): one line for each that holds a mistake."""
+    """Check YAML files, by default all of configs/.
+
+    There is one line for each that holds a mistake.
+    """
     from tramontane.study import find_root, validate_file
     from tramontane.support.formatting import plural
 

@@ -13,7 +13,10 @@ def verify(
     sample: Annotated[int, typer.Option("--sample", min=1, help="Points to run again.", metavar="N")] = 20,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of their choice.")] = 1,
 ) -> int:
-    """Run a random sample of the points that have results again, and compare bit for bit."""
+    """Run points that have results again, and compare them.
+
+    The points are a random sample; all bits have to be the same.
+    """
     from tramontane.campaign.verification import verify as run
     from tramontane.study import find_project
     from tramontane.support.tables import table

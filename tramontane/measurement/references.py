@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from tramontane.errors import why_unread
 from tramontane.measurement.reframe_report import CaseOutcome, outcomes
 
 #: What stands for other letters in a pattern; labels of experiments may hold it.
@@ -73,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         found = [outcome for report in options.report for outcome in outcomes(report, every=True)]
     except OSError as error:
-        parser.error(f"{error.filename}: {error.strerror}")
+        parser.error(f"{error.filename}: {why_unread(error)}")
     except (ValueError, KeyError, TypeError, IndexError):
         parser.error(f"{', '.join(map(str, options.report))}: not a report of ReFrame's")
     try:

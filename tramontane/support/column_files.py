@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tramontane.errors import InputError, closest, show
+from tramontane.errors import InputError, closest, show, why_unread
 
 Integers = NDArray[np.int64]
 Failures = tuple[type[Exception], ...]
@@ -43,8 +43,7 @@ def read_by_suffix(path: Path, readers: Mapping[str, Callable[[Path], Read]], fa
     except InputError:
         raise
     except failures as error:
-        words = " ".join(str(error).split())[:200]
-        raise InputError(path, "", None, f"a {path.suffix} file", problem=f"can't be read ({words})") from None
+        raise InputError(path, "", None, f"a {path.suffix} file", problem=why_unread(error)) from None
 
 
 def check_names(

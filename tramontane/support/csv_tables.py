@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tramontane.errors import InputError, show
+from tramontane.errors import InputError, show, why_unread
 
 #: A line's number in its file, where the header is line 1, and its cells by column.
 Line = tuple[int, dict[str, str]]
@@ -38,8 +38,8 @@ def read_table(path: Path, columns: Sequence[str], what: str, like: str) -> list
         with path.open(encoding="utf-8-sig", newline="") as stream:
             return _lines(path, stream, columns, what, like)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a CSV file"
-        raise InputError(path, "", None, what, problem=str(reason)) from None
+        problem = why_unread(error) if isinstance(error, OSError) else "not a CSV file"
+        raise InputError(path, "", None, what, problem=problem) from None
 
 
 def _lines(path: Path, stream: Iterable[str], columns: Sequence[str], what: str, like: str) -> list[Line]:

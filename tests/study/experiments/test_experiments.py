@@ -187,6 +187,16 @@ def test_paper_scale_is_that_of_the_paper(expansions: Mapping[tuple[str, str], E
         assert {p.point.ranks for p in expansions[full(begin), "paper"].points if p.point} == {10_000}
 
 
+def test_the_readme_says_how_large_smoke_is(expansions: Mapping[tuple[str, str], Expansion]) -> None:
+    smoke = [expansions[name, "smoke"] for name in FILES if "smoke" in loaded(name).scales]
+    points = {identity: point for expansion in smoke for identity, point in expansion.unique().items()}
+    absent = sum(point.substrate == "sstmacro" for point in points.values())
+    counted = f"{len(smoke)} experiments, {len(points)} points, 0 done, {len(points) - absent} to run in "
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"    smoke: {counted}" in text
+    assert f"    {absent} points left out: substrate sstmacro: " in text
+
+
 def test_laptop_runs_the_real_networks(expansions: Mapping[tuple[str, str], Expansion]) -> None:
     for name in PAPER:
         expansion = expansions[name, "laptop"]

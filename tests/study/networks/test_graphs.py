@@ -87,7 +87,7 @@ def test_machines_of_graphs_are_made_by_the_commands_they_name(tmp_path: Path) -
         assert load_machine(name).facts.links == len(links)
     found = structure(load_machine("slimfly-S"))
     assert (found.longest, found.exact) == (2, True)
-    result = CliRunner().invoke(app, ["graph", "from-machine", "torus-S", "--to", str(tmp_path / "torus.csv")])
+    result = CliRunner().invoke(app, ["graph", "from-machine", "torus-S", "--output", str(tmp_path / "torus.csv")])
     assert result.exit_code == 0, result.output
     torus = point_of(tmp_path / "torus.csv").network.facts
     assert (torus.switches, torus.links) == (
@@ -98,8 +98,8 @@ def test_machines_of_graphs_are_made_by_the_commands_they_name(tmp_path: Path) -
 
 def test_a_graph_goes_to_no_folder_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"--to: found 'none/x.csv'; allowed: a file in a folder that exists"):
-        CliRunner().invoke(app, ["graph", "slim-fly", "5", "--to", "none/x.csv"], catch_exceptions=False)
+    with pytest.raises(InputError, match=r"--output: found 'none/x.csv'; allowed: a file in a folder that exists"):
+        CliRunner().invoke(app, ["graph", "slim-fly", "5", "--output", "none/x.csv"], catch_exceptions=False)
     assert not Path("none").exists()
 
 

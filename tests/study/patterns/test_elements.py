@@ -78,7 +78,7 @@ def test_messages_are_those_of_a_search(along: int, parts: int, points: int, edg
 @pytest.mark.parametrize(("neighbours", "count", "values"), [("vertices", 48, 5), ("edges", 24, 4)])
 def test_one_element_a_rank_has_closed_forms(tmp_path: Path, neighbours: str, count: int, values: int) -> None:
     along, table = 6, tmp_path / "made.npz"
-    call("--cubed-sphere", along, "--parts", 216, "--neighbours", neighbours, "--bytes", 208, "--to", table)
+    call("--cubed-sphere", along, "--parts", 216, "--neighbours", neighbours, "--bytes", 208, "--output", table)
     with np.load(table) as found:
         less = 24 if neighbours == "vertices" else 0
         assert len(found["bytes"]) == count * along**2 - less
@@ -193,9 +193,9 @@ def test_a_mesh_of_a_file_is_as_one_of_ours(tmp_path: Path) -> None:
     edges = element_makers.connections(corners, "").edges_only()
     owners = element_makers.even_parts(element_makers.curve(3, edges), 6)
     parts.write_text("part\n" + "\n".join(map(str, owners.tolist())) + "\n")
-    call("--cubed-sphere", 3, "--parts", 6, "--to", tmp_path / "curve.csv")
+    call("--cubed-sphere", 3, "--parts", 6, "--output", tmp_path / "curve.csv")
     for mesh in ("mesh", "exodus"):
-        call("--mesh", tmp_path / f"{mesh}.npz", "--partition", parts, "--to", tmp_path / "file.csv")
+        call("--mesh", tmp_path / f"{mesh}.npz", "--partition", parts, "--output", tmp_path / "file.csv")
         assert (tmp_path / "file.csv").read_text() == (tmp_path / "curve.csv").read_text()
 
 
@@ -208,7 +208,7 @@ def test_a_mesh_of_a_file_is_as_one_of_ours(tmp_path: Path) -> None:
         ("--cubed-sphere 1 --partition gap.csv", "--partition gap.csv: no element in part 1; allowed: an element or"),
         ("--cubed-sphere 1 --parts 7", "--parts: found 7; allowed: 2 to 6, the elements"),
         ("--mesh closed.npz --parts 2", "--partition: found 'curve'; allowed: metis or a file, for a mesh"),
-        ("--parts 7", "--cubed-sphere: found both or none; allowed: either --cubed-sphere or --mesh"),
+        ("--parts 7", "--cubed-sphere: found neither; allowed: either --cubed-sphere or --mesh"),
         ("--cubed-sphere 1 --parts 2 --neighbours x", "--neighbours: found 'x'; allowed: vertices, edges"),
     ],
 )
@@ -222,6 +222,8 @@ def test_what_is_no_grid_is_told_in_one_line(
     np.savez("none.npz", other=[1])
     Path("gap.csv").write_text("part\n0\n0\n2\n2\n2\n2\n")
     with pytest.raises(InputError) as told:
-        CliRunner().invoke(app, ["pattern", "elements", *arguments.split(), "--to", "x.csv"], catch_exceptions=False)
+        CliRunner().invoke(
+            app, ["pattern", "elements", *arguments.split(), "--output", "x.csv"], catch_exceptions=False
+        )
     assert said in str(told.value)
     assert not Path("x.csv").exists()

@@ -139,16 +139,17 @@ def test_a_halo_may_be_that_of_a_communicator(tmp_path: Path) -> None:
 def test_a_command_writes_the_parts_of_a_grid(tmp_path: Path) -> None:
     table = tmp_path / "parts.npz"
     command = ["pattern", "from-partition", "--domains", "--icosahedron", "2", "--cells", "hexagons", "--parts", "4"]
-    assert CliRunner().invoke(app, [*command, "--to", str(table)], catch_exceptions=False).exit_code == 0
+    assert CliRunner().invoke(app, [*command, "--output", str(table)], catch_exceptions=False).exit_code == 0
     with np.load(table) as found:
         assert found["own"].sum() == 162
         assert (found["boundary"] < found["own"]).all()
     for more, said in (
-        (["--bytes", "8"], "--bytes: found both or none; allowed: either --bytes or --domains"),
-        (["--messages", "2"], "--domains: found something else; allowed: a file .npz, and no --messages"),
+        (["--bytes", "8"], "--bytes: found both; allowed: either --bytes or --domains"),
+        (["--messages", "2"], "--messages: found 2; allowed: none with --domains"),
+        (["--output", "parts.csv"], "--output: found 'parts.csv'; allowed: with --domains a file that ends in .npz"),
     ):
         with pytest.raises(InputError, match=said):
-            CliRunner().invoke(app, [*command, *more, "--to", str(table)], catch_exceptions=False)
+            CliRunner().invoke(app, [*command, "--output", str(table), *more], catch_exceptions=False)
 
 
 def test_bytes_of_a_program_are_those_of_its_reads_and_writes(tmp_path: Path) -> None:

@@ -323,7 +323,7 @@ def test_halos_are_those_of_a_search_from_each_part(side: int, parts: int, width
 
 def test_a_partition_of_metis_makes_a_pattern_that_runs(tmp_path: Path) -> None:
     table = tmp_path / "halo.csv"
-    said = call("from-partition", "--icosahedron", 4, "--parts", 16, "--bytes", 512, "--to", table)
+    said = call("from-partition", "--icosahedron", 4, "--parts", 16, "--bytes", 512, "--output", table)
     assert "halo.csv" in said
     rows = np.loadtxt(table, delimiter=",", skiprows=1, dtype=int)
     assert set(rows[:, 0]) == set(range(16))
@@ -333,7 +333,7 @@ def test_a_partition_of_metis_makes_a_pattern_that_runs(tmp_path: Path) -> None:
     assert rows[:, 2].sum() < 512 * 5120 / 2
     assert point_of(table, 16).id
     again = tmp_path / "again.npz"
-    call("from-partition", "--icosahedron", 4, "--parts", 16, "--bytes", 512, "--to", again)
+    call("from-partition", "--icosahedron", 4, "--parts", 16, "--bytes", 512, "--output", again)
     assert point_of(again, 16).id == point_of(table, 16).id
 
 
@@ -354,9 +354,9 @@ def test_grids_of_many_models_are_read(tmp_path: Path, form: str) -> None:
             netcdf[name] = neighbours.astype(np.int32)
     parts, table = tmp_path / "parts.csv", tmp_path / "made.csv"
     parts.write_text("part\n0\n1\n2\n3\n")
-    call("from-partition", "--grid", file, "--partition", parts, "--bytes", 8, "--to", table)
+    call("from-partition", "--grid", file, "--partition", parts, "--bytes", 8, "--output", table)
     assert table.read_text() == "source,target,bytes\n0,1,8\n0,3,8\n1,0,8\n1,2,8\n2,1,8\n2,3,8\n3,0,8\n3,2,8\n"
-    call("from-partition", "--grid", file, "--partition", parts, "--bytes", 8, "--width", 2, "--to", table)
+    call("from-partition", "--grid", file, "--partition", parts, "--bytes", 8, "--width", 2, "--output", table)
     assert len(table.read_text().splitlines()) == 1 + 12
 
 
@@ -398,55 +398,79 @@ def test_a_matrix_becomes_its_messages(tmp_path: Path, form: str) -> None:
         inner = {"indices": row if form == "csc" else column, "indptr": begins}
         where = {"row": row, "col": column} if form == "coo" else inner
         np.savez(file, format=np.array(form.encode()), shape=(3, 3), data=MATRIX[row, column], **where)
-    call("from-matrix", file, "--to", table)
+    call("from-matrix", file, "--output", table)
     assert table.read_text() == "source,target,bytes\n0,1,5\n1,2,7\n2,0,8589934592\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("from-matrix bad.csv --to x.csv", "bad.csv: row 2, column 1: found -3.0; allowed: a whole number of bytes, 0"),
-        ("from-matrix long.csv --to x.csv", "long.csv: found 1 x 3 numbers; allowed: a square matrix of bytes"),
-        ("from-matrix zero.csv --to x.csv", "zero.csv: no message in it; allowed: a message or more"),
-        ("from-matrix none.csv --to x.csv", "none.csv"),
-        ("from-matrix empty.csv --to x.csv", "empty.csv: found 0 x 1 numbers; allowed: a square matrix of bytes"),
-        ("from-matrix good.csv --to good.csv", "--to: good.csv is what is read; allowed: another file"),
-        ("from-matrix good.csv --to none/x.csv", "--to: found 'none/x.csv'; allowed: a file in a folder that exists"),
-        ("from-partition --to half.csv --bytes 8 --parts 2 --grid half.csv", "--to: half.csv is what is read; allowe"),
         (
-            "from-partition --to part.csv --bytes 8 --icosahedron 0 --partition part.csv",
-            "--to: part.csv is what is read; allowed",
+            "from-matrix bad.csv --output x.csv",
+            "bad.csv: row 2, column 1: found -3.0; allowed: a whole number of bytes, 0",
+        ),
+        ("from-matrix long.csv --output x.csv", "long.csv: found 1 x 3 numbers; allowed: a square matrix of bytes"),
+        ("from-matrix zero.csv --output x.csv", "zero.csv: no message in it; allowed: a message or more"),
+        ("from-matrix none.csv --output x.csv", "none.csv: no such file; allowed: a square matrix of bytes, .csv or"),
+        ("from-matrix empty.csv --output x.csv", "empty.csv: found 0 x 1 numbers; allowed: a square matrix of bytes"),
+        ("from-matrix good.csv --output good.csv", "--output: good.csv is what is read; allowed: another file"),
+        (
+            "from-matrix good.csv --output none/x.csv",
+            "--output: found 'none/x.csv'; allowed: a file in a folder that exists",
         ),
         (
-            "from-partition --to x.csv --bytes 1099511627776 --icosahedron 0 --parts 2",
+            "from-partition --output half.csv --bytes 8 --parts 2 --grid half.csv",
+            "--output: half.csv is what is read; allowe",
+        ),
+        (
+            "from-partition --output part.csv --bytes 8 --icosahedron 0 --partition part.csv",
+            "--output: part.csv is what is read; allowed",
+        ),
+        (
+            "from-partition --output x.csv --bytes 1099511627776 --icosahedron 0 --parts 2",
             "--bytes: found a message of ",
         ),
-        ("elements --to x.csv --bytes 1099511627776 --cubed-sphere 2 --parts 2", "--bytes: found a message of "),
-        ("from-matrix good.csv --to x.txt", "x.txt: found a file '.txt'; allowed: .csv, .npz"),
+        ("elements --output x.csv --bytes 1099511627776 --cubed-sphere 2 --parts 2", "--bytes: found a message of "),
+        ("from-matrix good.csv --output x.txt", "x.txt: found a file '.txt'; allowed: .csv, .npz"),
         (
-            "from-partition --to x.csv --bytes 8 --parts 2",
-            "--grid: found both or none; allowed: either --grid or --ico",
+            "from-partition --output x.csv --bytes 8 --parts 2",
+            "--grid: found neither; allowed: either --grid or --ico",
         ),
-        ("from-partition --to x.csv --bytes 8 --icosahedron 0", "--parts: found both or none; allowed: either --parts"),
-        ("from-partition --to x.csv --bytes 8 --icosahedron 0 --parts 21", "--parts: found 21; allowed: at most 20, t"),
-        ("from-partition --to x.csv --bytes 8 --parts 2 --grid bad.csv", "bad.csv: cell: no column 'cell'; allowed: c"),
-        ("from-partition --to x.csv --bytes 8 --parts 2 --grid own.csv", "own.csv: row 1: found cell 1 beside cell 1;"),
-        ("from-partition --to x.csv --bytes 8 --icosahedron 0 --partition own.csv", "own.csv: part: no column 'part'"),
+        ("from-partition --output x.csv --bytes 8 --icosahedron 0", "--parts: found neither; allowed: either --parts"),
         (
-            "from-partition --to x.csv --bytes 8 --icosahedron 0 --partition gap.csv",
+            "from-partition --output x.csv --bytes 8 --icosahedron 0 --parts 21",
+            "--parts: found 21; allowed: at most 20, t",
+        ),
+        (
+            "from-partition --output x.csv --bytes 8 --parts 2 --grid bad.csv",
+            "bad.csv: cell: no column 'cell'; allowed: c",
+        ),
+        (
+            "from-partition --output x.csv --bytes 8 --parts 2 --grid own.csv",
+            "own.csv: row 1: found cell 1 beside cell 1;",
+        ),
+        (
+            "from-partition --output x.csv --bytes 8 --icosahedron 0 --partition own.csv",
+            "own.csv: part: no column 'part'",
+        ),
+        (
+            "from-partition --output x.csv --bytes 8 --icosahedron 0 --partition gap.csv",
             "gap.csv: no cell in part 1; allowed: a cell",
         ),
         (
-            "from-partition --to x.csv --bytes 8 --icosahedron 0 --parts 2 --cells squares",
+            "from-partition --output x.csv --bytes 8 --icosahedron 0 --parts 2 --cells squares",
             "--cells: found 'squares'; al",
         ),
-        ("from-partition --to x.csv --bytes 8 --icosahedron 0 --partition part.csv", "part.csv: part: found 2; allowe"),
         (
-            "from-partition --to x.csv --bytes 8 --icosahedron 0 --partition ragged.csv",
+            "from-partition --output x.csv --bytes 8 --icosahedron 0 --partition part.csv",
+            "part.csv: part: found 2; allowe",
+        ),
+        (
+            "from-partition --output x.csv --bytes 8 --icosahedron 0 --partition ragged.csv",
             "ragged.csv: row 2: found 2 values; allowed: 1: part",
         ),
         (
-            "from-partition --to x.csv --bytes 8 --parts 2 --grid half.csv",
+            "from-partition --output x.csv --bytes 8 --parts 2 --grid half.csv",
             "half.csv: row 1, neighbour: found '1.5'; allowed: a whole number",
         ),
     ],

@@ -398,7 +398,7 @@ class Share(Check):
             found = f"found {_written(self.share)}, in which every share lies"
             raise problem(found, "an end between 0 and 1", key="share")
         if (self.above is None) == (self.below is None):
-            raise problem("found both or none of above and below", "one of them")
+            raise problem(f"found {'both' if self.above else 'neither'} of above and below", "one of them")
         return self
 
 

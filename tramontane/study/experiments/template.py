@@ -30,9 +30,7 @@ def new_experiment(root: Path, name: str) -> Path:
     if not _NAME.fullmatch(name) or name in WORDS:
         hint = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60]
         good = bool(_NAME.fullmatch(hint)) and hint not in WORDS and hint != name
-        raise InputError(
-            "new-experiment", "", name, _ALLOWED, problem=f"found name '{name}'", hint=hint if good else None
-        )
+        raise InputError("tramontane new-experiment", "", name, _ALLOWED, hint=hint if good else None)
     path = root / EXPERIMENTS / f"{name}.yaml"
     text = TEMPLATE.replace("NAME", name)
     try:

@@ -313,5 +313,5 @@ _RULES = {"torus": _torus_rules, "dragonfly": _dragonfly_rules, "hyperx": _hyper
 def write(file: Path, rows: Iterable[Sequence[object]]) -> None:
     """Write a table of links as .csv, whole or not at all."""
     if file.suffix != ".csv":
-        raise InputError("--to", "", file.name, "a name that ends in .csv")
+        raise InputError("--output", "", file.name, "a name that ends in .csv")
     write_atomically(file, "".join(",".join(map(str, row)) + "\n" for row in rows))

@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from tramontane.errors import InputError, show
+from tramontane.errors import InputError, show, why_unread
 from tramontane.study.patterns.pattern_tables import UNREADABLE
 from tramontane.support import column_files
 from tramontane.support.files import write_atomically
@@ -274,7 +274,7 @@ def from_matrix(path: Path) -> dict[str, Integers]:
         else:
             raise InputError(path, "", None, allowed, problem=f"found a file '{path.suffix}'")
     except UNREADABLE as error:
-        raise _unreadable(path, error, allowed) from None
+        raise InputError(path, "", None, allowed, problem=why_unread(error)) from None
     if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
         raise InputError(path, "", None, allowed, problem=f"found {' x '.join(map(str, dense.shape))} numbers")
     source, target = np.nonzero(dense)
@@ -373,18 +373,13 @@ def read_arrays(path: Path, known: tuple[str, ...]) -> dict[str, NDArray[Any]]:
                         _refuse_bulk(path, name, int(values.size or 0))
                     return {name: np.asarray(values) for name, values in found.items()}
     except (*UNREADABLE, IndexError) as error:
-        raise _unreadable(path, error, allowed) from None
+        raise InputError(path, "", None, allowed, problem=why_unread(error)) from None
     raise InputError(path, "", None, allowed, problem=f"found a file '{path.suffix}'")
 
 
 def _refuse_bulk(path: Path, name: str, values: int) -> None:
     if values > _MOST_VALUES:
         raise InputError(path, name, values, f"at most {_MOST_VALUES} numbers", problem=f"found {values} numbers")
-
-
-def _unreadable(path: Path, error: Exception, allowed: str) -> InputError:
-    words = error.strerror if isinstance(error, OSError) and error.strerror else error
-    return InputError(path, "", None, allowed, problem=f"can't be read ({' '.join(str(words).split())[:200]})")
 
 
 def whole_numbers(path: Path, name: str, column: NDArray[Any], dims: int) -> Integers:

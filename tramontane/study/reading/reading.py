@@ -8,7 +8,7 @@ from typing import Any
 from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from tramontane.errors import InputError, show
+from tramontane.errors import InputError, show, why_unread
 from tramontane.study.reading import bounded_yaml
 from tramontane.study.reading.layers import copied
 
@@ -102,14 +102,10 @@ def _text_of(path: str | Path, kind: str, most: int) -> str:
         if len(data) > most:
             raise InputError(path, "", None, f"at most {most} bytes", problem="too large")
         return data.decode("utf-8")
-    except FileNotFoundError:
-        raise InputError(path, "", None, f"an existing {kind} file", problem="no such file") from None
-    except IsADirectoryError:
-        raise InputError(path, "", None, f"a {kind} file", problem="found a folder") from None
+    except FileNotFoundError as error:
+        raise InputError(path, "", None, f"an existing {kind} file", problem=why_unread(error)) from None
     except (OSError, ValueError) as error:  # a path with a null character is a ValueError
-        allowed = f"a readable {kind} file in UTF-8"
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(path, "", None, allowed, problem=f"cannot be read ({reason})") from None
+        raise InputError(path, "", None, f"a readable {kind} file in UTF-8", problem=why_unread(error)) from None
 
 
 def _line(error: MarkedYAMLError) -> str:

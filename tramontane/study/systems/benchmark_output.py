@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tramontane.errors import InputError
+from tramontane.errors import InputError, why_unread
 from tramontane.study.systems.timed_collectives import MOST_BYTES
 
 OSU, INTEL = "osu", "imb"
@@ -63,8 +63,8 @@ def read_output(path: Path) -> list[Block]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "no text"
-        raise InputError(path, "", None, ALLOWED, problem=str(reason)) from None
+        problem = why_unread(error) if isinstance(error, OSError) else "no text"
+        raise InputError(path, "", None, ALLOWED, problem=problem) from None
     found = [block for block in _blocks(path, lines) if block.times]
     if not found:
         raise InputError(path, "", None, ALLOWED, problem="found no table of an all-to-all or an allreduce")

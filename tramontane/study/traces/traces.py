@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tramontane.errors import InputError
+from tramontane.errors import InputError, why_unread
 from tramontane.extension import simulator
 from tramontane.study.collectives.collective_calls import DEFAULT_ALGORITHMS, Algorithms, Exchange
 from tramontane.study.traces import mpi_traces, otf2_traces
@@ -95,7 +95,7 @@ def _packed(path: Path, ours: Callable[[], _T], archive: Callable[[], _T], goal:
             raise InputError(path, "", None, "the folder that it lies in", problem="found the trace of one rank")
         return goal() if is_goal(path) else archive()
     except OSError as error:
-        raise InputError(error.filename or path, "", None, WHAT, problem=f"{error.strerror}") from None
+        raise InputError(error.filename or path, "", None, WHAT, problem=why_unread(error)) from None
     except ValueError as error:
         if (line := InputError.of_line(path, error)) is None:
             raise
