@@ -1,10 +1,11 @@
 """Amounts on grids of several numbers of ranks, and what they are on another one.
 
-An amount is constant, or a share of something: it is divided among the rows, the columns, or all ranks. Sizes may have
-a part of both kinds, as those of halos with corners have. Blocks of collectives may also be divided twice, as in
+An amount is constant, or a share of something: it is divided among the ranks along some dimensions. Sizes may have a
+part of both kinds, as those of halos with corners have. Blocks of collectives may also be divided twice, as in
 transpositions, or grow with the ranks, as tables with an entry for each do.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 
@@ -22,22 +23,21 @@ _TIE = 1e-12
 
 
 def of_messages(grid: Grid) -> tuple[float, ...]:
-    """Return by what a message, or work, may be divided: nothing, the rows, the columns, all ranks."""
-    rows, columns = grid
-    return 1.0, float(rows), float(columns), float(rows * columns)
+    """Return by what a message, or work, may be divided: nothing, or the ranks along some dimensions."""
+    some = (sides for number in range(len(grid) + 1) for sides in itertools.combinations(grid, number))
+    return tuple(float(math.prod(sides)) for sides in some)
 
 
 def of_collectives(grid: Grid) -> tuple[float, ...]:
-    """Return by what a block may be divided: as messages, by two of these, or it is multiplied by one of them."""
-    rows, columns = grid
-    ranks = float(rows * columns)
-    return *of_messages(grid), ranks * rows, ranks * columns, ranks * ranks, 1 / rows, 1 / columns, 1 / ranks
+    """Return by what a block may be divided: as messages, by all ranks too, or it is multiplied by these."""
+    once = of_messages(grid)
+    return *once, *(once[-1] * some for some in once[1:]), *(1 / some for some in once[1:])
 
 
 def work(grids: Sequence[Grid], times: Amounts, wanted: Grid) -> tuple[float, Amounts]:
     """Return work on another grid, and that which is known as it is fitted.
 
-    Where rows and columns fit alike, as on squares, both divide it by the same factor.
+    Where several dimensions fit alike, as on squares, all divide it by the same factor.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def work(grids: Sequence[Grid], times: Amounts, wanted: Grid) -> tuple[float, Am
 
 
 def sizes(grids: Sequence[Grid], known: Amounts, wanted: Grid, shares: Shares) -> list[float]:
-    """Return which sizes [B] it may be on another grid: none if nothing fits, several if rows and columns fit alike.
+    """Return which sizes [B] it may be on another grid: none if nothing fits, several if dimensions fit alike.
 
     Parameters
     ----------
