@@ -154,6 +154,53 @@ def test_grids_of_three_dimensions(
     assert counts(found) == counts(whole)
 
 
+def staged(way: Sides, sides: Sides) -> int:
+    """Return the bytes of a halo, two wide, with corners, which go along one dimension after the other."""
+    own = [240 // side for side in sides]
+    dim = next(dim for dim, step in enumerate(way) if step)
+    return 8 * 2 * math.prod(own[other] + 4 * (other < dim) for other in range(len(sides)) if other != dim)
+
+
+@pytest.mark.parametrize(
+    ("grids", "wanted"),
+    [
+        (((3, 3, 3), (4, 4, 4), (5, 5, 5), (6, 6, 6)), (8, 8, 8)),
+        (((3, 3, 3), (4, 3, 3), (4, 4, 3), (4, 4, 4), (5, 4, 4), (5, 5, 4)), (6, 6, 4)),
+    ],
+)
+def test_halos_with_corners_in_three_dimensions(tmp_path: Path, grids: Sequence[Sides], wanted: Sides) -> None:
+    """The last faces have a rim on all sides: four shares in a sum, on cubes three, which fewer traces do not tell."""
+    known = [cartesian(tmp_path, grid, (0, 0, 0), CROSS, staged) for grid in grids]
+    ranks = math.prod(wanted)
+    assert messages(foretold(known, ranks)) == messages(cartesian(tmp_path, wanted, (0, 0, 0), CROSS, staged))
+    with pytest.raises(InputError) as told:
+        extrapolated(known[:-1], ranks, grid=wanted)
+    assert "3x3x3.goal: rank 0, recv at offset (0, 0, 1), tag 5: found " in str(told.value)
+
+
+def test_sizes_that_sums_fit_by_chance() -> None:
+    """Where one of two dimensions is 4 long, (60 + 4) (240 / n + 4) fits both 4 + 960 / ranks and a face with a rim."""
+    grids = [(4, 3), (4, 4), (5, 4), (7, 4)]
+    known = np.array([(240 / a + 4) * (240 / b + 4) for a, b in grids])
+    found = fitted_amounts.sizes(grids, known, (6, 5), fitted_amounts.of_messages)
+    assert len(found) == 2
+    assert found[0] == pytest.approx(64 * 36)
+    assert np.isnan(found[1])
+    grids += [(5, 5)]
+    known = np.array([(240 / a + 4) * (240 / b + 4) for a, b in grids])
+    assert fitted_amounts.sizes(grids, known, (6, 5), fitted_amounts.of_messages) == pytest.approx([44 * 52])
+
+
+def test_two_lengths_do_not_tell_a_sum() -> None:
+    """Two parts fit any two sizes."""
+    grids, known = [(3, 3), (4, 3), (4, 4)], np.array([1000.0, 600.0, 600.0])
+    assert fitted_amounts.sizes(grids, known, (5, 5), fitted_amounts.of_messages) == []
+    known = np.array([120.0, 90.0, 90.0])
+    assert fitted_amounts.sizes(grids, known, (5, 5), fitted_amounts.of_messages) == pytest.approx([72])
+    grids, known = [*grids, (5, 4)], np.array([120.0, 110.0, 110.0, 104.0])
+    assert fitted_amounts.sizes(grids, known, (6, 5), fitted_amounts.of_messages) == pytest.approx([100])
+
+
 @pytest.mark.parametrize(
     ("grids", "wanted", "closed", "ways"),
     [

@@ -227,14 +227,18 @@ class _Fit:
         known = np.array([own[0] for own in sizes], dtype=np.float64)
         is_one = all(len(set(own)) == 1 for own in sizes)
         fits = fitted_amounts.sizes(self._grids, known, self._wanted, shares) if is_one else []
-        if len(fits) == 1:
+        if len(fits) == 1 and not math.isnan(fits[0]):
             return self._whole(fits[0], where)
         found = ", ".join(f"{np.median(own):.0f} B" for own in sizes)
         grows = ", or grows with them" * (shares is fitted_amounts.of_collectives)
-        allowed = f"one size at all such ranks, or one that is divided among ranks along some dimensions{grows}"
+        allowed = (
+            f"one size at all such ranks, or one that is divided among ranks along some dimensions{grows}, or a sum of "
+            "these if there are more lengths than parts"
+        )
         if fits:
             grid = rank_grids.told(self._wanted)
-            found += f", of which {grid} ranks may have " + " or ".join(f"{size:.0f} B" for size in fits)
+            told = ["another size" if math.isnan(size) else f"{size:.0f} B" for size in fits]
+            found += f", of which {grid} ranks may have {' or '.join(dict.fromkeys(told))}"
             allowed = "a trace more, on a grid of other proportions"
         raise InputError(path, where, None, allowed, problem=f"found {found}")
 
