@@ -6,7 +6,7 @@ A line of ranks is a grid of one row.
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -147,7 +147,7 @@ def _told(before: int, after: int, most: int) -> str:
     return f"last but {after}" if after < most else "inner"
 
 
-def groups(dims: int) -> Iterable[Group]:
+def groups(dims: int) -> list[Group]:
     """Return the kinds of communicators that every grid has: all ranks first, and lines last."""
     every = itertools.product((False, True), repeat=dims)
     return sorted((group for group in every if any(group)), key=sum, reverse=True)
