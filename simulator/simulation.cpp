@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
 
 #include "engine/engine.hpp"
 #include "engine/fabric.hpp"
@@ -196,7 +197,7 @@ void count_waiting(Outcome& o, const Parts& parts, std::uint32_t bins) {
         o.timeline.insert(o.timeline.end(), own.begin(), own.end());
     }
     std::sort(o.timeline.begin(), o.timeline.end(), [](const Stretch& a, const Stretch& b) {
-        return a.rank != b.rank ? a.rank < b.rank : a.begin < b.begin;
+        return std::tie(a.rank, a.cpu, a.begin) < std::tie(b.rank, b.cpu, b.begin);
     });
 }
 

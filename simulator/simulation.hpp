@@ -87,7 +87,7 @@ struct Outcome {
     std::vector<UsedLink> used_links;                       ///< those that are told one by one, by class
     double bin_s = 0;                                       ///< width of a bin of their times; 0: none
     std::vector<std::array<double, causes>> waiting;        ///< means over the ranks of each bin [s], where asked for
-    std::vector<Stretch> timeline;                          ///< by rank and begin
+    std::vector<Stretch> timeline;                          ///< by rank, processor and begin
     std::int64_t repeats_simulated = 1;
     double steady_error = 0;  ///< half-width of the 99 % interval of `time_s`, relative; 0: nothing was left out
     double at_least_s = 0;    ///< of the time, above the limit for which the run was ended; 0: it was not

@@ -152,9 +152,12 @@ struct Window {
 /// What a request, or a message that was probed, stands for.
 struct Request {
     enum Kind : std::uint8_t { send, receive, other, message };
+    struct Links {
+        std::uint32_t before = 0, next = 0;
+    };
     std::uintptr_t handle = 0;
-    const void* where = nullptr;  ///< the program's variable of that handle, when it began
-    std::uint32_t next = 0;       ///< in the same bucket
+    const void* where = nullptr;   ///< the program's variable of that handle, when it began
+    Links of_handle{}, of_both{};  ///< in the same buckets
     Kind kind = send;
     bool persistent = false;
     bool active = true;
@@ -182,59 +185,74 @@ public:
             own = static_cast<std::uint32_t>(all_.size());
             all_.emplace_back();
         } else {
-            free_ = all_[own].next;
+            free_ = all_[own].of_handle.next;
         }
         all_[own] = request;
-        all_[own].where = where;
-        put(own, handle);
+        put(own, handle, where);
         return own;
     }
     std::uint32_t find(std::uintptr_t handle, const void* where) {
-        std::uint32_t oldest = none;
-        for (std::uint32_t at = bucket(handle).first; at != none; at = all_[at].next) {
-            if (all_[at].handle != handle) continue;
-            if (all_[at].where == where) return at;
-            if (oldest == none) oldest = at;
+        const Buckets::Bucket& both = of_both_.of(mixed(handle, where));
+        for (std::uint32_t at = both.first; at != none; at = all_[at].of_both.next) {
+            if (all_[at].handle == handle && all_[at].where == where) return at;
         }
+        std::uint32_t oldest = of_handle_.of(mixed(handle)).first;
+        while (oldest != none && all_[oldest].handle != handle) oldest = all_[oldest].of_handle.next;
         return oldest;
     }
     void remove(std::uint32_t own) {
         take_out(own);
-        all_[own].next = free_;
+        all_[own].of_handle.next = free_;
         free_ = own;
     }
     /// Another handle stands for it from here on.
     void rename(std::uint32_t own, std::uintptr_t handle, const void* where) {
         take_out(own);
-        all_[own].where = where;
-        put(own, handle);
+        put(own, handle, where);
     }
     Request& operator[](std::uint32_t own) { return all_[own]; }
 
 private:
-    struct Bucket {
-        std::uint32_t first = none, last = none;
+    /// Requests by some of what they are known by, each bucket in the order in which they began.
+    class Buckets {
+    public:
+        struct Bucket {
+            std::uint32_t first = none, last = none;
+        };
+        explicit Buckets(Request::Links Request::* links) : links_{links} {}
+        [[nodiscard]] Bucket& of(std::uint64_t mixed) { return buckets_[mixed >> 52U]; }
+        void put(std::vector<Request>& all, std::uint32_t own, Bucket& to) {
+            all[own].*links_ = {to.last, none};
+            (to.first == none ? to.first : (all[to.last].*links_).next) = own;
+            to.last = own;
+        }
+        void take_out(std::vector<Request>& all, std::uint32_t own, Bucket& of) {
+            const auto [before, next] = all[own].*links_;
+            (before == none ? of.first : (all[before].*links_).next) = next;
+            (next == none ? of.last : (all[next].*links_).before) = before;
+        }
+
+    private:
+        Request::Links Request::* links_;
+        std::vector<Bucket> buckets_ = std::vector<Bucket>(4096);
     };
 
-    void put(std::uint32_t own, std::uintptr_t handle) {
-        Bucket& to = bucket(handle);
+    static std::uint64_t mixed(std::uintptr_t handle, const void* where = nullptr) {
+        const std::uint64_t both = handle + 0x632be59bd9b4e019ULL * reinterpret_cast<std::uintptr_t>(where);
+        return (both ^ (both >> 7U)) * 0x9e3779b97f4a7c15ULL;
+    }
+    void put(std::uint32_t own, std::uintptr_t handle, const void* where) {
         all_[own].handle = handle;
-        all_[own].next = none;
-        (to.first == none ? to.first : all_[to.last].next) = own;
-        to.last = own;
+        all_[own].where = where;
+        of_handle_.put(all_, own, of_handle_.of(mixed(handle)));
+        of_both_.put(all_, own, of_both_.of(mixed(handle, where)));
     }
     void take_out(std::uint32_t own) {
-        Bucket& of = bucket(all_[own].handle);
-        std::uint32_t before = none;
-        for (std::uint32_t at = of.first; at != own; at = all_[at].next) before = at;
-        (before == none ? of.first : all_[before].next) = all_[own].next;
-        if (of.last == own) of.last = before;
+        of_handle_.take_out(all_, own, of_handle_.of(mixed(all_[own].handle)));
+        of_both_.take_out(all_, own, of_both_.of(mixed(all_[own].handle, all_[own].where)));
     }
-    Bucket& bucket(std::uintptr_t handle) {
-        const std::uint64_t mixed = (handle ^ (handle >> 7U)) * 0x9e3779b97f4a7c15ULL;
-        return buckets_[mixed >> 52U];
-    }
-    std::vector<Bucket> buckets_ = std::vector<Bucket>(4096);
+
+    Buckets of_handle_{&Request::of_handle}, of_both_{&Request::of_both};
     std::vector<Request> all_ = std::vector<Request>(1);
     std::uint32_t free_ = none;
 };

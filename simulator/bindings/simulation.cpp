@@ -292,13 +292,13 @@ nb::dict describe_waiting(const std::vector<std::array<double, causes>>& waiting
 }
 
 /// A tuple for each stretch: rank, what it did or why it waited, whom for, begin and end [s]; which rank decided last
-/// when that came, and when [s].
+/// when that came, and when [s]; which of its processors did it.
 nb::list describe_timeline(const std::vector<Stretch>& timeline) {
     nb::list result;
     for (const Stretch& each : timeline) {
         result.append(nb::make_tuple(each.rank, cause_names[static_cast<std::size_t>(each.cause)], each.peer,
-                                     to_seconds(each.begin), to_seconds(each.end), each.origin,
-                                     to_seconds(each.since)));
+                                     to_seconds(each.begin), to_seconds(each.end), each.origin, to_seconds(each.since),
+                                     int{each.cpu}));
     }
     return result;
 }

@@ -161,8 +161,11 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::start_other_cpus(Node& node, s
                 }
                 totals_[static_cast<std::size_t>(node.phase)].work += work;
                 cpu.working = operation + 1;
+                const Ticks end = noise_.end(rank, now, work);
+                if (waiting_) [[unlikely]]
+                    waiting_->work_beside(rank, number, now, end, stretches_);
                 const Address at = places_.address(places_.of(rank));
-                engine_.schedule(noise_.end(rank, now, work), engine_.switches + at.node,
+                engine_.schedule(end, engine_.switches + at.node,
                                  node_code(EventKind::resume, number << places_.bits() | at.local));
             }
         }

@@ -28,6 +28,7 @@ struct Stretch {
     std::uint32_t peer;  ///< who it waited for; itself where it did not wait
     Ticks begin, end;
     Cause cause;
+    std::uint8_t cpu;  ///< which of its rank's processors did it
     /// Where it waited: the last rank whose doing, not the network, decided when the message that ended it came, and
     /// the moment. Else the rank and its begin.
     std::uint32_t origin;
@@ -112,15 +113,19 @@ public:
         WaitingOfRank& of_rank = own().of_rank(rank);
         of_rank.work_begin = begin;
         of_rank.work_end = end;
-        own().tell(told, {rank, rank, begin, end, Cause::work, rank, begin});
+        own().tell(told, {rank, rank, begin, end, Cause::work, 0, rank, begin});
+    }
+    /// A processor beside processor 0 works: nobody waits for it but its own rank.
+    TRAMONTANE_RULE void work_beside(std::uint32_t rank, std::uint32_t cpu, Ticks begin, Ticks end, Told told) {
+        own().tell(told, {rank, rank, begin, end, Cause::work, static_cast<std::uint8_t>(cpu), rank, begin});
     }
     TRAMONTANE_RULE void busy(std::uint32_t rank, Ticks begin, Ticks end, Told told) {
-        own().tell(told, {rank, rank, begin, end, Cause::busy, rank, begin});
+        own().tell(told, {rank, rank, begin, end, Cause::busy, 0, rank, begin});
     }
     /// A rank waited for the storage: whoever waits for it meanwhile has a late sender or receiver.
     TRAMONTANE_RULE void access(std::uint32_t rank, Ticks begin, Ticks end, Told told) {
         own().of_storage(rank) += end - begin;
-        own().tell(told, {rank, rank, begin, end, Cause::storage, rank, begin});
+        own().tell(told, {rank, rank, begin, end, Cause::storage, 0, rank, begin});
     }
     TRAMONTANE_RULE void idle(std::uint32_t rank, Ticks now) {
         if (own().heeds(rank)) own().of_rank(rank).idle_since = now;
@@ -151,7 +156,7 @@ private:
     [[gnu::noinline]] TRAMONTANE_RULE void tell_causes(std::uint32_t rank, std::uint32_t peer, Index item, Ticks from,
                                                        Ticks to, Told told) {
         Diary& diary = own().diary(item);
-        Stretch next{rank, peer, from, from, Cause::network, diary.origin, diary.since};
+        Stretch next{rank, peer, from, from, Cause::network, 0, diary.origin, diary.since};
         for (std::size_t i = 0; i <= diary.count() && next.end < to; ++i) {
             const bool is_entry = i < diary.count();
             const Cause cause = is_entry ? diary.cause(i) : Cause::network;

@@ -379,15 +379,17 @@ def test_a_trace_that_can_not_end_is_a_mistake_of_its_file(
     assert not (here / "x.json").exists()
 
 
-def test_a_timeline_of_several_cpus_is_refused(here: Path, tramontane: Callable[..., Answer]) -> None:
-    (here / "cpus.goal").write_text("num_ranks 2\nrank 0 { calc 5 cpu 1 }\nrank 1 { }\n")
+def test_a_critical_path_of_several_cpus(here: Path, tramontane: Callable[..., Answer]) -> None:
+    (here / "cpus.goal").write_text("num_ranks 2\nrank 0 { calc 2000 calc 5000 cpu 1 }\nrank 1 { calc 3000 cpu 2 }\n")
     (here / "p.yaml").write_text(
         "ranks: 2\nmachine: {topology: torus, geometry: [2, 1, 1], nodes_per_switch: 1}\n"
         "workload: {kind: trace, file: cpus.goal}\n"
     )
     answer = tramontane("critical-path", "p.yaml")
-    assert answer.status == 2
-    assert answer.err.startswith("p.yaml: workload: no timeline of ranks that do several things at once: found 2 cpus")
+    assert answer.status == 0
+    assert answer.out == (
+        "5e-06 s; the critical path has 1 part, through 1 of 2 ranks\n100.0%  work\nat work or busy\n100.0%  rank 0\n"
+    )
 
 
 def test_a_point_on_its_own_keeps_a_checkpoint_that_goes_with_its_end(

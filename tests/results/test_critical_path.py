@@ -144,6 +144,15 @@ def check_parts_of(point: dict[str, Any], threads: int) -> None:
     assert path == critical_path([Stretch(*each) for each in again["timeline"]], again["span_s"])
 
 
+def test_work_of_another_processor_decides_and_not_what_goes_on_beside_it() -> None:
+    """Processor 0 waits for a message all the time; processor 2 began what ends last when processor 1 had ended."""
+    wait = Stretch(0, "late_sender", 1, 0.0, 20.0, 1, 15.0)
+    first, last = Stretch(0, "work", 0, 0.0, 2.0, 0, 0.0, 1), Stretch(0, "work", 0, 2.0, 22.0, 0, 2.0, 2)
+    other = Stretch(1, "work", 1, 0.0, 15.0, 1, 0.0)
+    path = critical_path([wait, first, last, other], (0.0, 22.0))
+    assert [(part.what, part.cpu, part.begin, part.end) for part in path] == [("work", 1, 0, 2), ("work", 2, 2, 22)]
+
+
 def test_without_ranks_there_is_no_path() -> None:
     with pytest.raises(ValueError, match="no rank did anything"):
         critical_path([], (0.0, 1.0))

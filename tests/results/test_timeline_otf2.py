@@ -86,6 +86,23 @@ def test_the_storage_is_a_region_of_its_own(tmp_path: Path) -> None:
     assert spans(tmp_path / "run.otf2")[0][3] == pytest.approx(access, rel=1e-6)
 
 
+def test_processors_beside_a_rank_have_a_location_each(tmp_path: Path) -> None:
+    (tmp_path / "cpus.goal").write_text(
+        "num_ranks 2\nrank 0 { calc 2000 calc 5000 cpu 1 }\nrank 1 { a: calc 3000 cpu 2 b: calc 1000 b requires a }\n"
+    )
+    (tmp_path / "p.yaml").write_text(
+        f"ranks: 2\nmachine: torus-S\nworkload: {{kind: trace, file: {tmp_path}/cpus.goal}}\n"
+    )
+    told = CliRunner().invoke(app, ["timeline", str(tmp_path / "p.yaml"), "--output", str(tmp_path / "run.otf2")])
+    assert told.exit_code == 0, told.output
+    assert [each[:1] + each[2:4] for each in spans(tmp_path / "run.otf2")] == [
+        ("rank 0", 0, 2),
+        ("rank 0, cpu 1", 0, 5),
+        ("rank 1", 3, 4),
+        ("rank 1, cpu 2", 0, 3),
+    ]
+
+
 def test_what_is_no_archive_is_kept(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     with pytest.raises(InputError, match="run is there and belongs to no archive"):

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 from tramontane import _simulator
 from tramontane.errors import InputError
+from tramontane.results.critical_path import critical_path
+from tramontane.results.timeline import trace_events
 from tramontane.study import Point, load_point
 from tramontane.study.patterns import patterns
 from tramontane.study.traces import traces
@@ -374,12 +376,26 @@ def test_a_trace_is_written_as_goal_with_its_work_as_it_is_scaled(tmp_path: Path
     assert half == run(trace(tmp_path, text, work_scale="50 %"))["time_s"] < whole
 
 
-def test_a_timeline_is_of_one_cpu(tmp_path: Path) -> None:
-    point = Point.model_validate({"ranks": 2, "workload": trace(tmp_path, alone("calc 5 cpu 3")), "machine": PAIR})
-    (digest,) = patterns.named(point.canonical())
-    assert traces.counts(patterns.table(digest)).cpus == 4
-    with pytest.raises(InputError, match=r"^workload: no timeline of .*: found 4 cpus .*; allowed: a trace of one cpu"):
-        Simulator().timeline(point, range(2))
+def test_a_timeline_and_a_path_of_several_cpus(tmp_path: Path) -> None:
+    """The path goes through cpu 1 of the sender and cpu 2 of the receiver; what goes on beside them decides nothing."""
+    text = (
+        "num_ranks 2\n"
+        "rank 0 { v: calc 4000 w: calc 9000 cpu 1 s: send 80b to 1 tag 0 cpu 1 s requires w }\n"
+        "rank 1 { r: recv 80b from 0 tag 0 u: calc 5000 cpu 2 u requires r x: calc 13000 cpu 1 }\n"
+    )
+    point = Point.model_validate({"ranks": 2, "workload": trace(tmp_path, text), "machine": PAIR})
+    result, told = Simulator().timeline(point, range(2))
+    assert result["time_s"] == run(trace(tmp_path, text))["time_s"]
+    works = [(each.rank, each.cpu, each.end - each.begin) for each in told if each.what == "work"]
+    assert [each[:2] for each in works] == [(0, 0), (0, 1), (1, 1), (1, 2)]
+    assert [each[2] for each in works] == pytest.approx([4e-6, 9e-6, 13e-6, 5e-6])
+    path = critical_path(told, result["span_s"])
+    assert [(part.rank, part.cpu) for part in path if part.what == "work"] == [(0, 1), (1, 2)]
+    assert sum(part.end - part.begin for part in path) == pytest.approx(result["time_s"])
+    assert {part.what for part in path} <= {"work", "busy", "network", "nic_queue"}
+    names = [each["args"]["name"] for each in trace_events(told, "")["traceEvents"] if each["name"] == "thread_name"]
+    assert names == ["rank 0", "rank 0, cpu 1", "rank 1", "rank 1, cpu 1", "rank 1, cpu 2"]
+    assert len({each["tid"] for each in trace_events(told, "")["traceEvents"] if each["ph"] == "X"}) == 5
 
 
 @pytest.mark.parametrize("device", ["cpu", "host"])

@@ -1,5 +1,6 @@
 """``tramontane extrapolate``."""
 
+import math
 import re
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from tramontane.cli.options import to_write
 
 if TYPE_CHECKING:
     from tramontane.study.collectives.collective_calls import Algorithms
+    from tramontane.study.traces.rank_grids import Grid
 
 
 def extrapolate(
@@ -19,7 +21,7 @@ def extrapolate(
     output: Annotated[Path, typer.Option("--output", "-o", help="GOAL.", metavar="FILE")],
     grid: Annotated[
         str | None,
-        typer.Option("--grid", help="Rows and columns of the ranks; by default the squarest.", metavar="ROWSxCOLUMNS"),
+        typer.Option("--grid", help="Ranks along each dimension; by default the squarest.", metavar="AxB[xC]"),
     ] = None,
     collectives: Annotated[
         str | None,
@@ -36,6 +38,7 @@ def extrapolate(
     """
     from tramontane.errors import InputError, display_path
     from tramontane.study.traces import extrapolation, traces
+    from tramontane.study.traces.rank_grids import told
     from tramontane.support import otf2
     from tramontane.support.files import write_atomically
     from tramontane.support.formatting import plural
@@ -49,10 +52,9 @@ def extrapolate(
     found = extrapolation.extrapolated(files, ranks, _algorithms(collectives), _grid(grid, ranks))
     write_atomically(output, found.texts())
     print(display_path(output))
-    rows, columns = found.grid
     calls = "; a rank calls " + ", ".join(f"{name} {count} x" for name, count in found.calls().items())
     print(
-        f"{plural(ranks, 'rank')} on a grid of {rows} x {columns}{calls * bool(found.calls())}; "
+        f"{plural(ranks, 'rank')} on a grid of {told(found.grid)}{calls * bool(found.calls())}; "
         f"work differs by {found.noise:.0%} at most from what it is fitted by",
         file=sys.stderr,
     )
@@ -64,16 +66,17 @@ def extrapolate(
         )
 
 
-def _grid(grid: str | None, ranks: int) -> tuple[int, int] | None:
-    """Return the rows and columns that the option names (InputError)."""
+def _grid(grid: str | None, ranks: int) -> "Grid | None":
+    """Return the grid that the option names (InputError)."""
     from tramontane.errors import InputError
 
     if grid is None:
         return None
-    sides = re.fullmatch(r"([1-9]\d{0,9})x([1-9]\d{0,9})", grid, re.ASCII)
-    if sides is None or int(sides[1]) * int(sides[2]) != ranks:
-        raise InputError("--grid", "", grid, f"rows and columns of {ranks} ranks, such as 1x{ranks}")
-    return int(sides[1]), int(sides[2])
+    if re.fullmatch(r"[1-9]\d{0,9}(x[1-9]\d{0,9}){1,2}", grid, re.ASCII):
+        sides = tuple(map(int, grid.split("x")))
+        if math.prod(sides) == ranks:
+            return sides
+    raise InputError("--grid", "", grid, f"two or three numbers whose product is {ranks}, such as 1x{ranks}")
 
 
 def _algorithms(collectives: str | None) -> "Algorithms":

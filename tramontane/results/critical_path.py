@@ -1,10 +1,10 @@
 """The critical path of a run: what its end waited for, back to its start, through ranks and messages.
 
 It begins with the rank that is busy last. Where a rank worked, was busy with messages, or waited for the storage, the
-path stays with it. Where it waited for a message, the path goes on at the rank that last decided when the message came
-that ended the wait, by posting it late or by answering it late, and takes the message's way in between. So the parts of
-the path follow each other without a gap from the first start of a rank to the last end, and what makes one of them
-shorter may make the run shorter.
+path stays with it; where it has several processors, with what another one of these ended at the moment. Where it waited
+for a message, the path goes on at the rank that last decided when the message came that ended the wait, by posting it
+late or by answering it late, and takes the message's way in between. So the parts of the path follow each other without
+a gap from the first start of a rank to the last end, and what makes one of them shorter may make the run shorter.
 """
 
 import bisect
@@ -37,6 +37,8 @@ class Part(NamedTuple):
         The other end of the message; else the rank.
     begin, end : float
         When [s].
+    cpu : int
+        Which of the rank's processors worked.
     """
 
     what: str
@@ -45,6 +47,7 @@ class Part(NamedTuple):
     peer: int
     begin: float
     end: float
+    cpu: int = 0
 
 
 def critical_path(stretches: Iterable[Stretch], span: tuple[float, float]) -> list[Part]:
@@ -53,7 +56,7 @@ def critical_path(stretches: Iterable[Stretch], span: tuple[float, float]) -> li
     Parameters
     ----------
     stretches : iterable of Stretch
-        Of all ranks, by rank and begin; those of a rank do not overlap.
+        Of all ranks, by rank, processor and begin; those of a processor do not overlap.
     span : tuple of float
         When the first rank starts, and when the last one ends [s]; in between are the parts.
 
@@ -62,35 +65,40 @@ def critical_path(stretches: Iterable[Stretch], span: tuple[float, float]) -> li
     ValueError
         If there are none.
     """
-    by_rank = {rank: list(own) for rank, own in groupby(stretches, key=lambda each: each.rank)}
+    by_rank: dict[int, list[list[Stretch]]] = {}
+    for number, of_rank in groupby(stretches, key=lambda each: each.rank):
+        by_rank[number] = [list(of) for _, of in groupby(of_rank, key=lambda each: each.cpu)]
     if not by_rank:
         raise ValueError("critical path: no rank did anything")
-    begins = {rank: [each.begin for each in own] for rank, own in by_rank.items()}
-    rank = max(by_rank, key=lambda each: by_rank[each][-1].end)
+    rank = max(by_rank, key=lambda each: max(of[-1].end for of in by_rank[each]))
     start, time = span
     parts: list[Part] = []
 
-    def add(what: str, begin: float, of: Stretch | None = None) -> None:
+    def add(what: str, begin: float, of: Stretch | None = None, cpu: int = 0) -> None:
         nonlocal time
         begin = max(begin, start)
         if begin < time:
             origin, peer = (of.origin, of.peer) if of else (rank, rank)
-            parts.append(Part(what, rank, origin, peer, begin, time))
+            parts.append(Part(what, rank, origin, peer, begin, time, cpu))
             time = begin
 
     while time > start:
-        place = bisect.bisect_left(begins[rank], time) - 1 if rank in begins else -1
-        if place < 0:
+        before = [
+            (of, place) for of in by_rank.get(rank, ()) if (place := bisect.bisect_left(of, time, key=_begin)) > 0
+        ]
+        if not before:
             add(NOTHING, start)
             break
-        last = by_rank[rank][place]
+        of, place = max(before, key=lambda each: _nearness(each[0][each[1] - 1], time))
+        place -= 1
+        last = of[place]
         add(NOTHING, last.end)
         if last.what not in WAITING or last.since >= time:
-            add(last.what, last.begin)
+            add(last.what, last.begin, cpu=last.cpu)
             continue
         # Back along the message: what the rank waited for while it was under way, and before that the network.
         while place >= 0 and time > last.since:
-            own = by_rank[rank][place]
+            own = of[place]
             if own.what not in ON_THE_WAY or (own.origin, own.since) != (last.origin, last.since) or own.end < time:
                 break
             add(own.what, max(own.begin, last.since), last)
@@ -98,6 +106,16 @@ def critical_path(stretches: Iterable[Stretch], span: tuple[float, float]) -> li
         add("network", last.since, last)
         rank = last.origin
     return parts[::-1]
+
+
+def _begin(stretch: Stretch) -> float:
+    return stretch.begin
+
+
+def _nearness(stretch: Stretch, time: float) -> tuple[float, bool, int]:
+    """Return how near to a moment something ended: what goes on beside that has decided nothing."""
+    goes_on = stretch.end > time
+    return (-1.0 if goes_on and stretch.cpu else min(stretch.end, time)), not goes_on, -stretch.cpu
 
 
 def shares(path: Sequence[Part]) -> dict[str, float]:

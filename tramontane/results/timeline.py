@@ -1,6 +1,7 @@
 """What ranks did when, in the trace event format that Perfetto and chrome://tracing open.
 
-The format is Google's "Trace Event Format": JSON, times in microseconds. A rank is a thread of one process.
+The format is Google's "Trace Event Format": JSON, times in microseconds. A rank is a thread of one process, and
+so is each processor that works beside it.
 """
 
 from collections.abc import Sequence
@@ -47,6 +48,8 @@ class Stretch(NamedTuple):
         ended it; else the rank itself.
     since : float
         When that rank posted the message, or answered it [s]; else the begin.
+    cpu : int
+        Which of the rank's processors did it; processor 0 does all but work.
     """
 
     rank: int
@@ -56,6 +59,12 @@ class Stretch(NamedTuple):
     end: float
     origin: int
     since: float
+    cpu: int = 0
+
+
+def name_of(rank: int, cpu: int) -> str:
+    """Return the name of a rank's processor."""
+    return f"rank {rank}, cpu {cpu}" if cpu else f"rank {rank}"
 
 
 def trace_events(stretches: Sequence[Stretch], title: str) -> dict[str, Any]:
@@ -68,16 +77,18 @@ def trace_events(stretches: Sequence[Stretch], title: str) -> dict[str, Any]:
     title : str
         What was simulated.
     """
-    ranks = sorted({each.rank for each in stretches})
-    names = [{"ph": "M", "name": "process_name", "pid": 0, "args": {"name": title}}]
-    names += [{"ph": "M", "name": "thread_name", "pid": 0, "tid": r, "args": {"name": f"rank {r}"}} for r in ranks]
+    cpus = 1 + max((each.cpu for each in stretches), default=0)
+    names: list[dict[str, Any]] = [{"ph": "M", "name": "process_name", "pid": 0, "args": {"name": title}}]
+    for rank, cpu in sorted({(each.rank, each.cpu) for each in stretches}):
+        own = {"ph": "M", "name": "thread_name", "pid": 0, "tid": rank * cpus + cpu}
+        names.append({**own, "args": {"name": name_of(rank, cpu)}})
     events = [
         {
             "ph": "X",
             "name": CAUSES.get(each.what, each.what),
             "cat": "waiting" if each.what in CAUSES else each.what,
             "pid": 0,
-            "tid": each.rank,
+            "tid": each.rank * cpus + each.cpu,
             "ts": each.begin * _MICRO,
             "dur": (each.end - each.begin) * _MICRO,
             "cname": _COLOURS[each.what],

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from tramontane.results.timeline import CAUSES, WAITING, Stretch
+from tramontane.results.timeline import CAUSES, WAITING, Stretch, name_of
 from tramontane.support.otf2 import PER_SECOND, archive
 
 PEER = "for rank"
@@ -12,12 +12,12 @@ PEER = "for rank"
 
 
 def write_otf2(stretches: Sequence[Stretch], title: str, ranks: Sequence[int], file: Path) -> None:
-    """Write a timeline: a location for each rank, a region for each thing that ranks do.
+    """Write a timeline: a location for each rank, and for what works beside it; a region for each thing that they do.
 
     Parameters
     ----------
     stretches : sequence of Stretch
-        By rank and begin; those of a rank don't overlap.
+        By rank, processor and begin; those of a processor don't overlap.
     title : str
         What was simulated.
     ranks : sequence of int
@@ -42,8 +42,8 @@ def write_otf2(stretches: Sequence[Stretch], title: str, ranks: Sequence[int], f
             for what in ("work", "busy", *CAUSES)
         }
         peer = out.definitions.attribute(PEER, "the sender or receiver that is waited for", type=out.otf2.Type.UINT32)
-        for rank, own in groupby(stretches, key=lambda each: each.rank):
-            events = out.events(rank)
+        for (rank, cpu), own in groupby(stretches, key=lambda each: (each.rank, each.cpu)):
+            events = out.events(rank, name_of(rank, cpu))
             for each in own:
                 begin, end = round(each.begin * PER_SECOND), round(each.end * PER_SECOND)
                 attributes = {peer: each.peer} if each.what in WAITING else {}

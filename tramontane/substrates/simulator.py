@@ -140,20 +140,16 @@ class Simulator:
         dict
             The result; `span_s` is beside it, when the first rank starts and the last one ends.
         list of Stretch
-            By rank and begin; there is none where a rank had nothing to do.
+            By rank, processor and begin; there is none where a rank had nothing to do.
 
         Raises
         ------
         InputError
-            If the point has a search, another model, or a trace of ranks with several processors.
+            If the point has a search, or another model.
         """
         if is_search(point) or point.network.model != "default":
             found = "a search" if is_search(point) else f"model {point.network.model}"
             raise InputError("", "", found, "one run, of model default", problem=f"no timeline of {found}")
-        workload = point.workload
-        if isinstance(workload, Trace) and (cpus := traces.counts(patterns.table(str(workload.table))).cpus) > 1:
-            problem = f"no timeline of ranks that do several things at once: found {cpus} cpus in the trace"
-            raise InputError("", "workload", cpus, "a trace of one cpu", problem=problem)
         with _ends(point):
             result = _extension().simulate(as_simulated(point), self._threads, timeline=list(ranks))
         told = [Stretch(*each) for each in result.pop("timeline")]

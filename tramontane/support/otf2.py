@@ -61,17 +61,19 @@ class Archive:
         self.otf2, self.definitions = otf2, writer.definitions
         self._writer = writer
         root = self.definitions.system_tree_node(title, class_name="job")
+        self._groups = {
+            rank: self.definitions.location_group(f"rank {rank}", system_tree_parent=root) for rank in ranks
+        }
         self.locations = {
-            rank: self.definitions.location(
-                f"rank {rank}",
-                group=self.definitions.location_group(f"rank {rank}", system_tree_parent=root),
-            )
-            for rank in ranks
+            rank: self.definitions.location(f"rank {rank}", group=group) for rank, group in self._groups.items()
         }
 
-    def events(self, rank: int) -> Any:
-        """Return the writer of a rank's events, whose times may not go back [ps]."""
-        return self._writer.event_writer_from_location(self.locations[rank])
+    def events(self, rank: int, name: str = "") -> Any:
+        """Return the writer of events of a rank, or of what works beside it; their times may not go back [ps]."""
+        location = self.locations[rank]
+        if name not in ("", location.name):
+            location = self.definitions.location(name, group=self._groups[rank])
+        return self._writer.event_writer_from_location(location)
 
 
 @contextlib.contextmanager

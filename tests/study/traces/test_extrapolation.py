@@ -1,8 +1,10 @@
 """More ranks than were traced: what is foretold of 144 ranks is what they do, and what can't be foretold is refused."""
 
+import itertools
+import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from tramontane import _simulator, cli
 from tramontane.errors import InputError
 from tramontane.study import Point
 from tramontane.study.collectives.collective_calls import DEFAULT_ALGORITHMS, Algorithms, frozen
-from tramontane.study.traces import fitted_amounts, traces
+from tramontane.study.traces import fitted_amounts, rank_grids, traces
 from tramontane.study.traces.calls import FIRST_TAG
 from tramontane.study.traces.extrapolation import extrapolated
 from tramontane.substrates.simulator import Simulator
@@ -24,6 +26,7 @@ TRACED = (16, 36, 64)
 Messages = Counter[tuple[int, int, int, int]]
 Amount = Callable[[int], int]
 Grid = tuple[int, int]
+Sides = tuple[int, ...]
 #: What a rank of a grid does beside its halo: its calls, its place, the grid.
 More = Callable[[Calls, Grid, Grid], None]
 
@@ -93,6 +96,165 @@ def neighbours(folder: Path, side: int, size: Amount, work: Amount, *, periodic:
     file = folder / f"{side}-{periodic}.goal"
     file.write_text(text)
     return file
+
+
+def cartesian(folder: Path, sides: Sides, closed: Sides, ways: Sequence[Sides], size: Callable[..., int]) -> Path:
+    """Write what ranks of a grid do that send to those some way off, around the ends where it is closed, and work."""
+    ranks = math.prod(sides)
+    text = [f"num_ranks {ranks}\n"]
+    for rank in range(ranks):
+        here = np.unravel_index(rank, sides)
+        lines = []
+        for tag, way in enumerate(ways):
+            there = [at + step for at, step in zip(here, way, strict=True)]
+            if not all(around or 0 <= at < side for around, at, side in zip(closed, there, sides, strict=True)):
+                continue
+            peer = int(np.ravel_multi_index(tuple(at % side for at, side in zip(there, sides, strict=True)), sides))
+            back = ways.index(tuple(-step for step in way))
+            lines += [f"r{tag}: recv {size(way, sides)}b from {peer} tag {back}"]
+            lines += [f"s{tag}: send {size(way, sides)}b to {peer} tag {tag}", f"s{tag} requires w"]
+        body = "\n".join([f"w: calc {144_000_000 // ranks}", *lines])
+        text.append(f"rank {rank} {{\n{body}\n}}\n")
+    file = folder / f"{'x'.join(map(str, sides))}.goal"
+    file.write_text("".join(text))
+    return file
+
+
+CROSS = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]
+CUBE = [way for way in itertools.product((-1, 0, 1), repeat=3) if any(way)]
+
+
+def faces(way: Sides, sides: Sides) -> int:
+    """Return the bytes of a halo, two wide, of a grid of 240 points along each dimension, without corners."""
+    return 8 * math.prod(2 if step else 240 // side for step, side in zip(way, sides, strict=True))
+
+
+@pytest.mark.parametrize("ways", [CROSS, CUBE], ids=["6 neighbours", "26 neighbours"])
+@pytest.mark.parametrize("closed", [(0, 0, 0), (1, 1, 1), (1, 1, 0)])
+@pytest.mark.parametrize(
+    ("grids", "wanted"),
+    [
+        (((3, 3, 3), (4, 4, 4), (5, 5, 5)), (6, 6, 6)),
+        (((3, 3, 3), (4, 3, 3), (4, 4, 3), (4, 4, 4)), (6, 5, 4)),
+        (((3, 3, 4), (3, 4, 4), (4, 5, 4)), (4, 6, 4)),
+    ],
+    ids=["cubes", "nearly", "flat"],
+)
+def test_grids_of_three_dimensions(
+    tmp_path: Path, grids: Sequence[Sides], wanted: Sides, closed: Sides, ways: Sequence[Sides]
+) -> None:
+    """The time of a rank's work is a whole number everywhere, as are all sizes."""
+    known = [cartesian(tmp_path, grid, closed, ways, faces) for grid in grids]
+    whole = cartesian(tmp_path, wanted, closed, ways, faces)
+    ranks = math.prod(wanted)
+    assert extrapolated(known, ranks).grid == wanted
+    assert extrapolated(known, ranks).noise == pytest.approx(0, abs=1e-6)
+    found = foretold(known, ranks)
+    assert messages(found) == messages(whole)
+    assert counts(found) == counts(whole)
+
+
+def staged(way: Sides, sides: Sides) -> int:
+    """Return the bytes of a halo, two wide, with corners, which go along one dimension after the other."""
+    own = [240 // side for side in sides]
+    dim = next(dim for dim, step in enumerate(way) if step)
+    return 8 * 2 * math.prod(own[other] + 4 * (other < dim) for other in range(len(sides)) if other != dim)
+
+
+@pytest.mark.parametrize(
+    ("grids", "wanted"),
+    [
+        (((3, 3, 3), (4, 4, 4), (5, 5, 5), (6, 6, 6)), (8, 8, 8)),
+        (((3, 3, 3), (4, 3, 3), (4, 4, 3), (4, 4, 4), (5, 4, 4), (5, 5, 4)), (6, 6, 4)),
+    ],
+)
+def test_halos_with_corners_in_three_dimensions(tmp_path: Path, grids: Sequence[Sides], wanted: Sides) -> None:
+    """The last faces have a rim on all sides: four shares in a sum, on cubes three, which fewer traces do not tell."""
+    known = [cartesian(tmp_path, grid, (0, 0, 0), CROSS, staged) for grid in grids]
+    ranks = math.prod(wanted)
+    assert messages(foretold(known, ranks)) == messages(cartesian(tmp_path, wanted, (0, 0, 0), CROSS, staged))
+    with pytest.raises(InputError) as told:
+        extrapolated(known[:-1], ranks, grid=wanted)
+    assert "3x3x3.goal: rank 0, recv at offset (0, 0, 1), tag 5: found " in str(told.value)
+
+
+def test_sizes_that_sums_fit_by_chance() -> None:
+    """Where one of two dimensions is 4 long, (60 + 4) (240 / n + 4) fits both 4 + 960 / ranks and a face with a rim."""
+    grids = [(4, 3), (4, 4), (5, 4), (7, 4)]
+    known = np.array([(240 / a + 4) * (240 / b + 4) for a, b in grids])
+    found = fitted_amounts.sizes(grids, known, (6, 5), fitted_amounts.of_messages)
+    assert len(found) == 2
+    assert found[0] == pytest.approx(64 * 36)
+    assert np.isnan(found[1])
+    grids += [(5, 5)]
+    known = np.array([(240 / a + 4) * (240 / b + 4) for a, b in grids])
+    assert fitted_amounts.sizes(grids, known, (6, 5), fitted_amounts.of_messages) == pytest.approx([44 * 52])
+
+
+def test_two_lengths_do_not_tell_a_sum() -> None:
+    """Two parts fit any two sizes."""
+    grids, known = [(3, 3), (4, 3), (4, 4)], np.array([1000.0, 600.0, 600.0])
+    assert fitted_amounts.sizes(grids, known, (5, 5), fitted_amounts.of_messages) == []
+    known = np.array([120.0, 90.0, 90.0])
+    assert fitted_amounts.sizes(grids, known, (5, 5), fitted_amounts.of_messages) == pytest.approx([72])
+    grids, known = [*grids, (5, 4)], np.array([120.0, 110.0, 110.0, 104.0])
+    assert fitted_amounts.sizes(grids, known, (6, 5), fitted_amounts.of_messages) == pytest.approx([100])
+
+
+@pytest.mark.parametrize(
+    ("grids", "wanted", "closed", "ways"),
+    [
+        (((1, 5), (1, 6), (1, 8)), (1, 12), (0, 0), [(0, 1), (0, -1), (0, 2), (0, -2)]),
+        (((5, 5), (6, 5), (6, 6)), (8, 7), (0, 0), [(2, 0), (-2, 0), (1, 0), (-1, 0), (0, 2), (0, -2)]),
+        (((5, 5), (6, 5), (6, 6)), (8, 7), (1, 0), [(2, 0), (-2, 0), (1, 0), (-1, 0), (0, 2), (0, -2)]),
+        (((5, 4), (6, 4), (7, 4)), (8, 4), (0, 0), [(1, 0), (-1, 0), (0, 2), (0, -2), (0, 1), (0, -1)]),
+        (((1, 7), (1, 8), (1, 9)), (1, 20), (0, 0), [(0, 3), (0, -3)]),
+        (((5, 5, 5), (6, 5, 5), (6, 6, 5), (6, 6, 6)), (8, 7, 6), (0, 0, 0), [*CROSS, (2, 0, 0), (-2, 0, 0)]),
+    ],
+)
+def test_halos_that_are_several_ranks_wide(
+    tmp_path: Path, grids: Sequence[Sides], wanted: Sides, closed: Sides, ways: Sequence[Sides]
+) -> None:
+    """As where a rank has fewer points than a halo is wide: the second row does not do what the first one does."""
+    known = [cartesian(tmp_path, grid, closed, ways, lambda way, sides: 80) for grid in grids]
+    whole = cartesian(tmp_path, wanted, closed, ways, lambda way, sides: 80)
+    found = tmp_path / "foretold.goal"
+    found.write_text("".join(extrapolated(known, math.prod(wanted), grid=wanted).texts()))
+    assert messages(found) == messages(whole)
+    assert counts(found) == counts(whole)
+
+
+def test_communicators_of_three_dimensions() -> None:
+    """As MPI_Cart_sub makes them: lines, planes, of which some are no ranks at one distance, and all ranks."""
+    grid, seen = (3, 4, 5), set()
+    for group in rank_grids.groups(3):
+        rest = tuple(at if not is_along else slice(None) for at, is_along in zip((2, 1, 3), group, strict=True))
+        expected = np.arange(60).reshape(grid)[rest].ravel().tolist()
+        assert list(rank_grids.members(grid, group, 48)) == expected
+        assert rank_grids.group_of(grid, expected) == group
+        assert rank_grids.may_be_of_a_grid(tuple(expected), 60)
+        seen.add(rank_grids.told_group(group))
+    assert len(seen) == 7
+    assert {"of all ranks", "along dimension 2", "along dimensions 1 and 3"} <= seen
+    assert rank_grids.group_of(grid, [0, 5, 10, 16]) is None
+    assert rank_grids.group_of(grid, [15, 10, 5, 0]) is None
+
+
+def test_places_that_narrow_grids_have_not(tmp_path: Path) -> None:
+    ways = [(0, 1), (0, -1), (0, 2), (0, -2)]
+    known = [cartesian(tmp_path, (1, columns), (0, 0), ways, lambda way, sides: 80) for columns in (4, 5, 6)]
+    with pytest.raises(InputError) as told:
+        extrapolated(known, 12)
+    assert str(told.value).endswith(
+        "1x4.goal: rank 2 of 12: found none like it on a grid of 1 x 4: place (only, inner); "
+        "allowed: traces with ranks at all places that the wanted grid has"
+    )
+    known = [cartesian(tmp_path, sides, (0, 0, 0), CROSS, faces) for sides in ((2, 2, 2), (3, 3, 3), (4, 4, 4))]
+    with pytest.raises(InputError) as told:
+        extrapolated(known, 125)
+    assert "2x2x2.goal: rank 1 of 125: found none like it on a grid of 2 x 2 x 2: place (first, first, inner)" in str(
+        told.value
+    )
 
 
 @pytest.mark.parametrize("periodic", [False, True])
@@ -351,7 +513,7 @@ def test_messages_that_are_awaited_in_any_order(tmp_path: Path, some: bool) -> N
         (
             TRACED,
             {"kind": "collective", "operation": "barrier", "algorithm": "dissemination"},
-            "allowed: the same neighbours on a grid of one or two dimensions in all traces; in GOAL collectives are",
+            "allowed: the same neighbours on a grid of up to three dimensions in all traces; in GOAL collectives are",
         ),
         ((16, 36), {"kind": "halo", "width": 2, "grid": [96, 96, 4]}, "found 2; allowed: traces of 3 numbers of ranks"),
         (TRACED, {"kind": "halo", "width": 2, "grid": [100, 96, 4]}, "allowed: one size at all such ranks, or one"),
@@ -365,15 +527,15 @@ def test_what_is_refused(tmp_path: Path, ranks: tuple[int, ...], workload: dict[
     assert "\n" not in str(told.value)
 
 
-def half(calls: Calls, place: Grid, grid: Grid) -> None:
-    ranks = range(grid[0] * grid[1])
-    own = calls.split(1, [rank for rank in ranks if rank % 2 == calls.rank % 2])
+def all_but_one(calls: Calls, place: Grid, grid: Grid) -> None:
+    last = grid[0] * grid[1] - 1
+    own = calls.split(1, range(last) if calls.rank < last else [last])
     calls("Allreduce", collective("allreduce", 8, of=own))
 
 
-def pairs(calls: Calls, place: Grid, grid: Grid) -> None:
-    first = calls.rank - calls.rank % 2
-    calls("Bcast", collective("bcast", 8, of=calls.split(1, [first, first + 1])))
+def fours(calls: Calls, place: Grid, grid: Grid) -> None:
+    first = calls.rank - calls.rank % 4
+    calls("Bcast", collective("bcast", 8, of=calls.split(1, range(first, first + 4))))
 
 
 def backwards(calls: Calls, place: Grid, grid: Grid) -> None:
@@ -419,12 +581,12 @@ def red_and_black(calls: Calls, place: Grid, grid: Grid) -> None:
     ("more", "line"),
     [
         (
-            half,
-            "trace-16: rank 0: found allreduce of a communicator of 8 of 16 ranks on a grid of 4 x 4; allowed: communi",
+            all_but_one,
+            "trace-16: rank 0, call 8: found allreduce of a communicator of 15 of 16 ranks; allowed: communicators of ",
         ),
         (
-            pairs,
-            "trace-16: rank 0: found broadcast of a communicator of 2 of 16 ranks on a grid of 4 x 4; allowed: commun",
+            fours,
+            "trace-36: rank 0: found broadcast of a communicator of 4 of 36 ranks on a grid of 6 x 6; allowed: commun",
         ),
         (
             backwards,
@@ -458,8 +620,8 @@ def test_squares_do_not_tell_rows_from_columns(tmp_path: Path) -> None:
     with pytest.raises(InputError) as told:
         extrapolated(known, 128)
     assert str(told.value).endswith(
-        "trace-16: rank 0, recv 1 rows and 0 columns away, tag 1: found 1920 B, 1280 B, 960 B, of which 8 x 16 ranks "
-        "may have 960 B or 480 B; allowed: a trace more, with other rows than columns"
+        "trace-16: rank 0, recv at offset (1, 0), tag 1: found 1920 B, 1280 B, 960 B, of which 8 x 16 ranks "
+        "may have 960 B or 480 B; allowed: a trace more, on a grid of other proportions"
     )
     known.append(traced(tmp_path, (4, 6), of_everybody, lambda side: 960 // side * 8))
     wanted = traced(tmp_path, (8, 16), of_everybody, lambda side: 960 // side * 8)
@@ -477,10 +639,16 @@ def test_a_grid_may_be_named(tmp_path: Path) -> None:
     known = [traced(tmp_path, grid, of_lines, halo) for grid in ((4, 3), (5, 3), (6, 3))]
     with pytest.raises(InputError) as told:
         extrapolated(known, 20)
+    assert str(told.value) == "--ranks: found 20; allowed: a number of ranks on a grid like 4 x 3, 5 x 3, 6 x 3"
+    with pytest.raises(InputError) as told:
+        extrapolated(known, 20, grid=(5, 4))
     assert str(told.value) == (
-        "--ranks: found a grid of 5 x 4; allowed: a grid of 3 columns, as those of all traces (--grid), or a trace "
-        "with others"
+        "--grid: found 5 x 4; allowed: 3 ranks along dimension 2, as in all traces, or a trace with others"
     )
+    with pytest.raises(InputError) as told:
+        extrapolated(known, 24, grid=(4, 3, 2))
+    assert str(told.value) == "--grid: found 4 x 3 x 2; allowed: 2 dimensions, as 4 x 3 in the traces"
+    assert extrapolated(known, 24).grid == (8, 3)
     wanted = traced(tmp_path, (8, 3), of_lines, halo)
     found = tmp_path / "foretold.goal"
     found.write_text("".join(extrapolated(known, 24, grid=(8, 3)).texts()))
@@ -505,7 +673,7 @@ def test_places_that_a_trace_has_not(tmp_path: Path) -> None:
     with pytest.raises(InputError) as told:
         extrapolated(known, 30)
     assert str(told.value).endswith(
-        "trace-8: rank 6 of 30: found none like it on a grid of 2 x 4: in an inner row and the first column; "
+        "trace-8: rank 6 of 30: found none like it on a grid of 2 x 4: place (inner, first); "
         "allowed: traces with ranks at all places that the wanted grid has"
     )
 
@@ -524,8 +692,8 @@ def test_neighbours_of_no_grid(tmp_path: Path) -> None:
     with pytest.raises(InputError) as told:
         extrapolated([cube(ranks) for ranks in (8, 16, 32)], 64)
     assert re.search(
-        r"16.goal: found messages that go -2 rows and 0 columns on a grid of 4 x 4, and none such on one of 2 x 4 in "
-        r"\S*8.goal; allowed: the same neighbours on a grid of one or two dimensions in all traces",
+        r"16.goal: found messages to offset \(-2, 0\) on a grid of 4 x 4, and none such on one of 2 x 4 in "
+        r"\S*8.goal; allowed: the same neighbours on a grid of up to three dimensions in all traces",
         str(told.value),
     )
 
@@ -574,6 +742,6 @@ def test_the_command_takes_algorithms(
         "are messages in GOAL)\n"
     )
     assert run(to=tmp_path / "more.otf2")[1].endswith("; allowed: a file of GOAL, such as more.goal\n")
-    for grid in ("10", "10x11", "10x-10"):
-        line = f"--grid: found '{grid}'; allowed: rows and columns of 100 ranks, such as 1x100\n"
+    for grid in ("10", "10x11", "10x-10", "5x5x2x2"):
+        line = f"--grid: found '{grid}'; allowed: two or three numbers whose product is 100, such as 1x100\n"
         assert run("--grid", grid) == (2, line)

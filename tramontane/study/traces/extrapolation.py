@@ -1,11 +1,12 @@
-"""A trace of more ranks than were traced, where ranks exchange messages with neighbours on a grid of two dimensions.
+"""A trace of more ranks than were traced, where ranks exchange messages with neighbours on a grid.
 
 Traces of several numbers of ranks are laid on grids on which the same neighbours exchange messages. Ranks that lie
-alike (inside, at an edge, in a corner) must do the same in all of them. Collectives of all ranks, of a row or of a
-column stay such, and become messages among as many ranks as there are to be. How sizes and work are fitted is in
-:mod:`tramontane.study.traces.fitted_amounts`. What fits nothing is refused.
+alike (inside, at an edge, in a corner) must do the same in all of them. Collectives of all ranks, or of those along
+some dimensions, stay such, and become messages among as many ranks as there are to be. How sizes and work are fitted is
+in :mod:`tramontane.study.traces.fitted_amounts`. What fits nothing is refused.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from tramontane.study.collectives.collective_calls import DEFAULT_ALGORITHMS, Al
 from tramontane.study.traces import fitted_amounts, rank_grids, traced_programs
 from tramontane.study.traces.fitted_amounts import Shares
 from tramontane.study.traces.goal_programs import Call, Message, Program, Work, text_of
-from tramontane.study.traces.rank_grids import Grid, Place
+from tramontane.study.traces.rank_grids import Grid, Kinds, Place
 from tramontane.study.traces.traced_programs import Names, Operation, Shape, Table
 
 LEAST_TRACES = 3
@@ -35,6 +36,8 @@ class Extrapolation:
     ----------
     grid : Grid
         Of the ranks.
+    reach : tuple of int
+        How far messages go along each dimension.
     programs : dict of Place to Program
         What ranks at each place do.
     noise : float
@@ -47,6 +50,7 @@ class Extrapolation:
     """
 
     grid: Grid
+    reach: tuple[int, ...]
     programs: dict[Place, Program]
     noise: float
     algorithms: Algorithms
@@ -54,15 +58,17 @@ class Extrapolation:
 
     def texts(self) -> Iterator[str]:
         """Yield GOAL, rank by rank."""
-        rows, columns = self.grid
-        yield f"num_ranks {rows * columns}\n"
-        for rank in range(rows * columns):
-            yield text_of(rank, self.programs[rank_grids.place(self.grid, rank)], self.grid, self.algorithms)
+        ranks = math.prod(self.grid)
+        yield f"num_ranks {ranks}\n"
+        for rank in range(ranks):
+            yield text_of(rank, self._program(rank), self.grid, self.algorithms)
 
     def calls(self) -> Counter[str]:
         """Return how many collectives of each operation rank 0 calls."""
-        steps = self.programs[rank_grids.place(self.grid, 0)].steps
-        return Counter(step.operation for step in steps if isinstance(step, Call))
+        return Counter(step.operation for step in self._program(0).steps if isinstance(step, Call))
+
+    def _program(self, rank: int) -> Program:
+        return self.programs[rank_grids.place(self.grid, rank, self.reach)]
 
 
 @dataclass
@@ -100,51 +106,57 @@ def extrapolated(
     if len({table.ranks for table in tables}) < LEAST_TRACES:
         allowed = f"traces of {LEAST_TRACES} numbers of ranks or more"
         raise InputError(paths[0], "", None, allowed, problem=f"found {len({table.ranks for table in tables})}")
-    grids = traced_programs.grids_of(tables)
+    grids, kinds = traced_programs.grids_of(tables)
+    if grid is not None:
+        _check_known(grids, grid)
     wanted = grid or _wanted(grids, ranks)
-    _check_known(grids, wanted)
     names = [Names(table, grid) for table, grid in zip(tables, grids, strict=True)]
-    alike = _alike(tables, grids, names)
+    reach = rank_grids.reach(kinds, len(wanted))
+    alike = _alike(tables, grids, kinds, names)
     fit = _Fit(tables, grids, wanted, names[0])
     programs: dict[Place, Program] = {}
     for rank in range(ranks):
-        place = rank_grids.place(wanted, rank)
+        place = rank_grids.place(wanted, rank, reach)
         if place in programs:
             continue
         for number, (table, known) in enumerate(zip(tables, grids, strict=True)):
             if place not in alike or not alike[place].amounts[number]:
-                problem = f"found none like it on a grid of {known[0]} x {known[1]}: {rank_grids.told(place)}"
+                where = rank_grids.told_place(place, reach)
+                problem = f"found none like it on a grid of {rank_grids.told(known)}: {where}"
                 allowed = "traces with ranks at all places that the wanted grid has"
                 raise InputError(table.path, f"rank {rank} of {ranks}", None, allowed, problem=problem)
         programs[place] = fit.program(alike[place])
-    return Extrapolation(wanted, programs, fit.noise, algorithms, fit.rounded)
+    return Extrapolation(wanted, reach, programs, fit.noise, algorithms, fit.rounded)
 
 
 def _wanted(grids: Sequence[Grid], ranks: int) -> Grid:
     """Return the grid of so many ranks (InputError)."""
     found = rank_grids.like(grids, ranks)
     if found is None:
-        known = ", ".join(f"{rows} x {columns}" for rows, columns in grids)
+        known = ", ".join(map(rank_grids.told, grids))
         raise InputError("--ranks", "", ranks, f"a number of ranks on a grid like {known}")
     return found
 
 
 def _check_known(grids: Sequence[Grid], wanted: Grid) -> None:
-    """Refuse a grid of other rows, or columns, if those of the traces are all as many (InputError)."""
-    rows, columns = wanted
-    for way, word in enumerate(("rows", "columns")):
-        known = {grid[way] for grid in grids}
-        if len(known) == 1 and wanted[way] not in known:
-            allowed = f"a grid of {known.pop()} {word}, as those of all traces (--grid), or a trace with others"
-            raise InputError("--ranks", "", None, allowed, problem=f"found a grid of {rows} x {columns}")
+    """Refuse a grid of other dimensions, or of another length along one along which those of the traces are alike."""
+    problem = f"found {rank_grids.told(wanted)}"
+    if len(wanted) != len(grids[0]):
+        allowed = f"{len(grids[0])} dimensions, as {rank_grids.told(grids[0])} in the traces"
+        raise InputError("--grid", "", None, allowed, problem=problem)
+    for dim, (side, known) in enumerate(zip(wanted, zip(*grids, strict=True), strict=True)):
+        if len(set(known)) == 1 and side != known[0]:
+            allowed = f"{known[0]} ranks along dimension {dim + 1}, as in all traces, or a trace with others"
+            raise InputError("--grid", "", None, allowed, problem=problem)
 
 
-def _alike(tables: Sequence[Table], grids: Sequence[Grid], names: Sequence[Names]) -> dict[Place, _Alike]:
+def _alike(tables: Sequence[Table], grids: Sequence[Grid], kinds: Kinds, names: Sequence[Names]) -> dict[Place, _Alike]:
     """Return what ranks at each place do in all traces (InputError)."""
+    reach = rank_grids.reach(kinds, len(grids[0]))
     found: dict[Place, _Alike] = {}
     for number, (table, grid) in enumerate(zip(tables, grids, strict=True)):
-        for rank, (shape, much) in enumerate(traced_programs.programs(table, grid, names[number])):
-            place = rank_grids.place(grid, rank)
+        for rank, (shape, much) in enumerate(traced_programs.programs(table, grid, kinds, names[number])):
+            place = rank_grids.place(grid, rank, reach)
             known = found.setdefault(place, _Alike(table.path, rank, shape, [[] for _ in tables]))
             if known.shape != shape:
                 raise InputError(table.path, f"rank {rank}", None, _ALLOWED, problem=_difference(shape, known))
@@ -215,15 +227,19 @@ class _Fit:
         known = np.array([own[0] for own in sizes], dtype=np.float64)
         is_one = all(len(set(own)) == 1 for own in sizes)
         fits = fitted_amounts.sizes(self._grids, known, self._wanted, shares) if is_one else []
-        if len(fits) == 1:
+        if len(fits) == 1 and not math.isnan(fits[0]):
             return self._whole(fits[0], where)
         found = ", ".join(f"{np.median(own):.0f} B" for own in sizes)
         grows = ", or grows with them" * (shares is fitted_amounts.of_collectives)
-        allowed = f"one size at all such ranks, or one that is divided among rows, columns or ranks{grows}"
+        allowed = (
+            f"one size at all such ranks, or one that is divided among ranks along some dimensions{grows}, or a sum of "
+            "these if there are more lengths than parts"
+        )
         if fits:
-            rows, columns = self._wanted
-            found += f", of which {rows} x {columns} ranks may have " + " or ".join(f"{size:.0f} B" for size in fits)
-            allowed = "a trace more, with other rows than columns"
+            grid = rank_grids.told(self._wanted)
+            told = ["another size" if math.isnan(size) else f"{size:.0f} B" for size in fits]
+            found += f", of which {grid} ranks may have {' or '.join(dict.fromkeys(told))}"
+            allowed = "a trace more, on a grid of other proportions"
         raise InputError(path, where, None, allowed, problem=f"found {found}")
 
     def _whole(self, size: float, where: str) -> int:

@@ -1,10 +1,11 @@
 """Amounts on grids of several numbers of ranks, and what they are on another one.
 
-An amount is constant, or a share of something: it is divided among the rows, the columns, or all ranks. Sizes may have
-a part of both kinds, as those of halos with corners have. Blocks of collectives may also be divided twice, as in
+An amount is constant, or a share of something: it is divided among the ranks along some dimensions. Sizes may be
+sums of these, as those of halos with corners are. Blocks of collectives may also be divided twice, as in
 transpositions, or grow with the ranks, as tables with an entry for each do.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 
@@ -22,22 +23,21 @@ _TIE = 1e-12
 
 
 def of_messages(grid: Grid) -> tuple[float, ...]:
-    """Return by what a message, or work, may be divided: nothing, the rows, the columns, all ranks."""
-    rows, columns = grid
-    return 1.0, float(rows), float(columns), float(rows * columns)
+    """Return by what a message, or work, may be divided: nothing, or the ranks along some dimensions."""
+    some = (sides for number in range(len(grid) + 1) for sides in itertools.combinations(grid, number))
+    return tuple(float(math.prod(sides)) for sides in some)
 
 
 def of_collectives(grid: Grid) -> tuple[float, ...]:
-    """Return by what a block may be divided: as messages, by two of these, or it is multiplied by one of them."""
-    rows, columns = grid
-    ranks = float(rows * columns)
-    return *of_messages(grid), ranks * rows, ranks * columns, ranks * ranks, 1 / rows, 1 / columns, 1 / ranks
+    """Return by what a block may be divided: as messages, by all ranks too, or it is multiplied by these."""
+    once = of_messages(grid)
+    return *once, *(once[-1] * some for some in once[1:]), *(1 / some for some in once[1:])
 
 
 def work(grids: Sequence[Grid], times: Amounts, wanted: Grid) -> tuple[float, Amounts]:
     """Return work on another grid, and that which is known as it is fitted.
 
-    Where rows and columns fit alike, as on squares, both divide it by the same factor.
+    Where several dimensions fit alike, as on squares, all divide it by the same factor.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def work(grids: Sequence[Grid], times: Amounts, wanted: Grid) -> tuple[float, Am
 
 
 def sizes(grids: Sequence[Grid], known: Amounts, wanted: Grid, shares: Shares) -> list[float]:
-    """Return which sizes [B] it may be on another grid: none if nothing fits, several if rows and columns fit alike.
+    """Return which sizes [B] it may be on another grid: none if nothing fits, several if these fit alike.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def sizes(grids: Sequence[Grid], known: Amounts, wanted: Grid, shares: Shares) -
     wanted : Grid
         The other one.
     shares : function
-        By what sizes may be divided; they may have a part that is the same everywhere, too.
+        By what sizes may be divided; they may be sums of such shares.
     """
     whole = [
         mean / divisor
@@ -82,14 +82,39 @@ def sizes(grids: Sequence[Grid], known: Amounts, wanted: Grid, shares: Shares) -
     ]
     if whole:
         return _distinct(whole)
-    found = []
-    for divisors, divisor in _divisors(grids, wanted, shares)[1:]:
-        columns = np.stack([np.ones(len(grids)), divisors[0] / divisors], axis=1)
-        parts, *_ = np.linalg.lstsq(columns, known)
-        size = float(parts @ (1.0, divisors[0] / divisor))
-        if size >= 0 and _agree(columns @ parts, known):
-            found.append(size)
-    return _distinct(found)
+    terms = 1 / np.array([shares(grid) for grid in grids])
+    there = 1 / np.array(shares(wanted))
+    for sums in _sums(len(wanted), len(there)):
+        fits = [
+            fit for each in sums if (fit := _summed(terms[:, each], known, there[each])) is not None and not fit < 0
+        ]
+        if fits:
+            return _distinct(fits)
+    return []
+
+
+def _sums(dims: int, shares: int) -> list[list[list[int]]]:
+    """Return of which shares a size may be a sum, the likely ones first.
+
+    That is what is divided along some dimensions, with what is divided along one more; then a part that is the same
+    everywhere with any share, and what is divided along two dimensions with a rim on all sides.
+    """
+    along = [set(some) for number in range(dims + 1) for some in itertools.combinations(range(dims), number)]
+    within = [[a for a, some in enumerate(along) if some <= more] for more in along]
+    one_more = [[a, b] for b, more in enumerate(along) for a in within[b] if len(more) == len(along[a]) + 1]
+    others = [[0, share] for share in range(1, shares)] + [each for each in within if len(each) == 4]
+    return [one_more, [each for each in others if each not in one_more]]
+
+
+def _summed(terms: Amounts, known: Amounts, there: Amounts) -> float | None:
+    """Return the sum of shares on another grid if it fits those that are known: NaN if these do not tell it, or None.
+
+    Parts fit anything if there are not more grids that differ in their shares.
+    """
+    parts, _, rank, _ = np.linalg.lstsq(terms, known)
+    if rank >= len(np.unique(terms, axis=0)) or not _agree(terms @ parts, known):
+        return None
+    return float(parts @ there) if np.linalg.matrix_rank(np.vstack([terms, there])) == rank else math.nan
 
 
 def _divisors(grids: Sequence[Grid], wanted: Grid, shares: Shares) -> list[tuple[Amounts, float]]:
@@ -102,10 +127,10 @@ def _agree(told: Amounts, known: Amounts) -> bool:
 
 
 def _distinct(found: Sequence[float]) -> list[float]:
-    """Return those that differ by half a byte or more."""
+    """Return those that differ by half a byte or more; what is not told differs from all."""
     distinct: list[float] = []
     for size in found:
-        if all(abs(size - other) >= 0.5 for other in distinct):
+        if all(not abs(size - other) < 0.5 for other in distinct):
             distinct.append(size)
     return distinct
 

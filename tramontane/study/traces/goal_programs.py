@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from tramontane.study.collectives.collective_calls import Algorithms, Exchange, Expansion
 from tramontane.study.traces import rank_grids
-from tramontane.study.traces.rank_grids import Grid
+from tramontane.study.traces.rank_grids import Grid, Group, Offset
 
 _Gate = list[tuple[int, bool]]
 """Labels of operations, and whether their start is enough."""
@@ -15,11 +15,11 @@ _Gate = list[tuple[int, bool]]
 
 @dataclass(frozen=True)
 class Message:
-    """A message with a neighbour: "send" or "recv", bytes, rows and columns away, tag, and processor."""
+    """A message with a neighbour: "send" or "recv", bytes, offset, tag, and processor."""
 
     kind: str
     size: int
-    away: tuple[int, int]
+    away: Offset
     tag: int
     cpu: int
 
@@ -37,7 +37,7 @@ class Call:
     """A collective call: its operation, communicator, the root's place, the size of a block [B], and tag."""
 
     operation: str
-    group: str
+    group: Group
     root: int
     size: int
     tag: int

@@ -1,11 +1,12 @@
 """What each rank of a trace does, said so that ranks that do alike say the same.
 
-Neighbours on a grid take the place of ranks, and all ranks, a row or a column that of a communicator's members.
+Neighbours on a grid take the place of ranks, and all ranks along some of its dimensions that of a communicator's
+members.
 """
 
 import struct
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +17,8 @@ from tramontane.errors import InputError, display_path
 from tramontane.study.collectives.collective_calls import SCAN, Exchange
 from tramontane.study.traces import rank_grids, traces
 from tramontane.study.traces.calls import FIRST_TAG
-from tramontane.study.traces.rank_grids import Grid
+from tramontane.study.traces.rank_grids import Grid, Group, Kinds, Offset, Ranks
 
-Kinds = frozenset[tuple[int, int]]
-"""Of neighbours: rows and columns away."""
 _HEADER = struct.Struct("<8x8q")
 _SEND = np.dtype([("target", "<i4"), ("receive", "<u4"), ("bytes", "<i8")])
 """Above the lower 56 bits of ``bytes`` is which side does the transfer; 0, both, for all that is read here."""
@@ -30,7 +29,7 @@ _TAG_BITS = 32
 """Of work that stands for a collective (``GraphTable::kept_of``)."""
 _KEPT = -(1 << _TAG_BITS)
 """Work up to this is a collective; other work below 0 is a mark of a region."""
-_LINES = "communicators of all ranks, or of a row or column of the grid that they lie on, in this order"
+_LINES = "communicators of all ranks, or of those along some dimensions of the grid that they lie on, in this order"
 
 
 @dataclass(frozen=True)
@@ -42,11 +41,11 @@ class Operation:
     kind : str
         "recv", "send", "calc", or that of a collective: its name in the catalogue, or "scan".
     away : tuple of int
-        Rows and columns to the other rank; of a collective (0, 0).
+        The offset of the other rank; empty for others.
     tag : int
         Of a message.
-    group : str
-        The communicator of a collective: one of :mod:`tramontane.study.traces.rank_grids`; empty for others.
+    group : tuple of bool
+        The communicator of a collective; empty for others.
     number : int
         Of this one among the communicators of the same ranks.
     cpu : int
@@ -54,20 +53,20 @@ class Operation:
     """
 
     kind: str
-    away: tuple[int, int] = (0, 0)
+    away: Offset = ()
     tag: int = 0
-    group: str = ""
+    group: Group = ()
     number: int = 0
     cpu: int = 0
 
     def __str__(self) -> str:
         if self.group:
-            return f"{self.kind} of {self.group}"
+            return f"{self.kind} {rank_grids.told_group(self.group)}"
         who = f" of cpu {self.cpu}" if self.cpu else ""
         if self.kind == "calc":
             return f"work{who}"
         where = f"tag {self.tag}" if self.tag < FIRST_TAG else "in another communicator than that of all ranks"
-        return f"{self.kind}{who} {self.away[0]} rows and {self.away[1]} columns away, {where}"
+        return f"{self.kind}{who} at offset {self.away}, {where}"
 
 
 @dataclass(frozen=True)
@@ -128,6 +127,11 @@ class Table:
         """Return the rank of the send, receive or work of this number."""
         return int(np.searchsorted(self.begins[kind], index, side="right")) - 1
 
+    def ends(self) -> tuple[Ranks, Ranks]:
+        """Return the source and target of each send."""
+        begins = self.begins["sends"].astype(np.int64)
+        return np.repeat(np.arange(self.ranks), begins[1:] - begins[:-1]), self.sends["target"].astype(np.int64)
+
 
 def read(path: Path) -> Table:
     """Return the operations of a trace.
@@ -169,14 +173,14 @@ def _check(exchange: Exchange, ranks: int) -> None:
     number = len(exchange.members)
     if exchange.operation != SCAN and exchange.sizes is not None:
         raise ValueError(f"{exchange.operation} of blocks of different sizes among {number} ranks, blocks of one size")
-    if not rank_grids.may_be_of_a_grid(exchange.members, ranks):
+    if not rank_grids.may_be_of_a_grid(tuple(exchange.members), ranks):
         raise ValueError(f"{exchange.operation} of a communicator of {number} of {ranks} ranks, {_LINES}")
 
 
-def grids_of(tables: Sequence[Table]) -> list[Grid]:
-    """Return grids on which all traces have the same kinds of neighbours, as few as may be.
+def grids_of(tables: Sequence[Table]) -> tuple[list[Grid], Kinds]:
+    """Return grids on which all traces have the same kinds of neighbours, as few and near as may be, and these.
 
-    Rows and columns of these, or all ranks, are what the communicators have.
+    Ranks along some of their dimensions are what the communicators have.
 
     Raises
     ------
@@ -184,63 +188,68 @@ def grids_of(tables: Sequence[Table]) -> list[Grid]:
         If there are no such grids.
     """
     laid = [_laid(table) for table in tables]
-    common = [kinds for kinds in laid[0].values() if all(kinds in found.values() for found in laid)]
+    common = [each for each in laid[0] if all(each in found for found in laid)]
     if not common:
-        raise _different(tables, [min(found.items(), key=lambda one: len(one[1])) for found in laid])
+        raise _different(tables, laid)
     refusals: list[InputError] = []
-    for kinds in sorted(common, key=len):
+    for each in sorted(common, key=lambda one: (len(one[1]), sum(abs(step) for away in one[1] for step in away))):
         try:
-            return [
-                _with_lines(table, [grid for grid in found if found[grid] == kinds])
-                for table, found in zip(tables, laid, strict=True)
-            ]
+            return [_with_lines(table, found[each]) for table, found in zip(tables, laid, strict=True)], each[1]
         except InputError as error:
             refusals.append(error)
     raise refusals[0]
 
 
-def _laid(table: Table) -> dict[Grid, Kinds]:
-    """Return the kinds of neighbours on each grid, the squarest first; one row where nothing tells of neighbours."""
-    begins = table.begins["sends"].astype(np.int64)
-    sources = np.repeat(np.arange(table.ranks), begins[1:] - begins[:-1])
-    pairs = np.unique(np.stack([sources, table.sends["target"]], axis=1), axis=0)
-    if not pairs.size and all(len(each.members) == table.ranks for each in table.exchanges):
-        return {(1, table.ranks): frozenset()}
-    return {
-        grid: frozenset(rank_grids.offset(grid, int(a), int(b)) for a, b in pairs)
-        for grid in rank_grids.grids(table.ranks)
-    }
+def _laid(table: Table) -> dict[tuple[int, Kinds], list[Grid]]:
+    """Return the grids on which there are so many dimensions, and such kinds of neighbours, the squarest first.
+
+    It is one row where nothing tells of neighbours.
+    """
+    sources, targets = table.ends()
+    if not targets.size and all(len(each.members) == table.ranks for each in table.exchanges):
+        return {(2, frozenset()): [(1, table.ranks)]}
+    sources, targets = np.divmod(np.unique(sources * table.ranks + targets), table.ranks)
+    found: dict[tuple[int, Kinds], list[Grid]] = {}
+    for grid in rank_grids.grids(table.ranks):
+        for kinds in rank_grids.kinds(grid, sources, targets):
+            found.setdefault((len(grid), kinds), []).append(grid)
+    return found
 
 
 def _with_lines(table: Table, grids: Sequence[Grid]) -> Grid:
-    """Return the first grid that has the communicators as rows and columns (InputError)."""
+    """Return the first grid that has the communicators along its dimensions (InputError)."""
     communicators = {tuple(each.members): each for each in table.exchanges if len(each.members) < table.ranks}
     for grid in grids:
         if all(rank_grids.group_of(grid, ranks) for ranks in communicators):
             return grid
-    rows, columns = grids[0]
-    other = next(each for ranks, each in communicators.items() if not rank_grids.group_of((rows, columns), ranks))
-    number = len(other.members)
+    other = next(each for ranks, each in communicators.items() if not rank_grids.group_of(grids[0], ranks))
+    on = rank_grids.told(grids[0])
     problem = (
-        f"found {other.operation} of a communicator of {number} of {table.ranks} ranks on a grid of {rows} x {columns}"
+        f"found {other.operation} of a communicator of {len(other.members)} of {table.ranks} ranks on a grid of {on}"
     )
     raise InputError(table.path, f"rank {other.members[0]}", None, _LINES, problem=problem)
 
 
-def _different(tables: Sequence[Table], laid: Sequence[tuple[Grid, Kinds]]) -> InputError:
+def _different(tables: Sequence[Table], laid: Sequence[Mapping[tuple[int, Kinds], list[Grid]]]) -> InputError:
     """Return what is wrong with traces that have no kinds of neighbours in common."""
-    first = tables[0], laid[0]
-    other = next(each for each in zip(tables, laid, strict=True) if each[1][1] != laid[0][1])
-    away = min(other[1][1] ^ laid[0][1])
-    (table, (grid, _)), (lacking, (none, _)) = (first, other) if away in laid[0][1] else (other, first)
+
+    def fewest(dims: int) -> list[tuple[int, Kinds]]:
+        return [min((each for each in found if each[0] == dims), key=lambda one: len(one[1])) for found in laid]
+
+    common = (dims for dims in rank_grids.DIMENSIONS if all(any(each[0] == dims for each in found) for found in laid))
+    best = min(map(fewest, common), key=lambda each: sum(len(kinds) for _, kinds in each))
+    other = next(number for number, each in enumerate(best) if each != best[0])
+    away = min(best[other][1] ^ best[0][1])
+    having, lacking = (0, other) if away in best[0][1] else (other, 0)
+    grid, none = (rank_grids.told(laid[each][best[each]][0]) for each in (having, lacking))
     problem = (
-        f"found messages that go {away[0]} rows and {away[1]} columns on a grid of {grid[0]} x {grid[1]}, "
-        f"and none such on one of {none[0]} x {none[1]} in {display_path(lacking.path)}"
+        f"found messages to offset {away} on a grid of {grid}, "
+        f"and none such on one of {none} in {display_path(tables[lacking].path)}"
     )
     allowed = (
-        "the same neighbours on a grid of one or two dimensions in all traces; in GOAL collectives are messages, too"
+        "the same neighbours on a grid of up to three dimensions in all traces; in GOAL collectives are messages, too"
     )
-    return InputError(table.path, "", None, allowed, problem=problem)
+    return InputError(tables[having].path, "", None, allowed, problem=problem)
 
 
 class Names:
@@ -257,7 +266,7 @@ class Names:
     ----------
     calls : dict of int to Operation
         What work of the table that stands for a collective does.
-    communicators : dict of (str, int) to int
+    communicators : dict of (Group, int) to int
         By group, and number among those of the same ranks: the tag of its collectives, at the first rank.
     """
 
@@ -267,7 +276,7 @@ class Names:
         self._tags: list[int] = ordered[ordered >= FIRST_TAG].tolist()
         self._numbers = {tag: FIRST_TAG + number for number, tag in enumerate(self._tags)}
         self.calls: dict[int, Operation] = {}
-        self.communicators: dict[tuple[str, int], int] = {}
+        self.communicators: dict[tuple[Group, int], int] = {}
         numbers: dict[int, int] = {}
         seen: Counter[tuple[int, ...]] = Counter()
         for work in dict.fromkeys(table.works[table.works <= _KEPT].tolist()):
@@ -296,21 +305,22 @@ def _kept(work: int) -> tuple[int, int]:
     return number - 1, tag
 
 
-def programs(table: Table, grid: Grid, names: Names) -> Iterator[tuple[Shape, list[int]]]:
+def programs(table: Table, grid: Grid, kinds: Kinds, names: Names) -> Iterator[tuple[Shape, list[int]]]:
     """Yield what each rank does, and how much of it: bytes, work [ps], or numbers of what is exchanged."""
+    aways = rank_grids.offsets(grid, *table.ends(), kinds)
     for rank in range(table.ranks):
         begin = {kind: int(at[rank]) for kind, at in table.begins.items()}
         end = {kind: int(at[rank + 1]) for kind, at in table.begins.items()}
-        messages = [
-            ("recv", int(source), int(table.begins["sends"][source] + send))
+        received = [
+            int(table.begins["sends"][source] + send)
             for source, send in table.receives[begin["receives"] : end["receives"]]
         ]
-        messages += [("send", int(table.sends["target"][send]), send) for send in range(begin["sends"], end["sends"])]
+        messages = [("recv", tuple(-step for step in aways[send]), send) for send in received]
+        messages += [("send", aways[send], send) for send in range(begin["sends"], end["sends"])]
         first = sum(begin.values())
         cpus = iter(table.cpus[first : sum(end.values())].tolist())
         operations = [
-            Operation(kind, rank_grids.offset(grid, rank, other), names.of(int(table.tags[send])), cpu=next(cpus))
-            for kind, other, send in messages
+            Operation(kind, away, names.of(int(table.tags[send])), cpu=next(cpus)) for kind, away, send in messages
         ]
         amounts = [int(table.sends["bytes"][send]) for _, _, send in messages]
         for work, cpu in zip(table.works[begin["works"] : end["works"]].tolist(), cpus, strict=True):
