@@ -100,9 +100,10 @@ struct PassedBytes {
     /// The same. \pre bytes * (end - begin) < 2^64
     template <class F>
     TRAMONTANE_RULE void each_bin_of_few(std::uint32_t width, F&& f) const {
-        const Ticks length = end - begin;
-        each(width, f, [&](Ticks time) { return bytes * time / length; });
+        each(width, f, [&](Ticks time) { return passed_of_few(time); });
     }
+    /// How many bytes have passed so long after `begin`, rounded down. \pre bytes * (end - begin) < 2^64
+    [[nodiscard]] TRAMONTANE_RULE std::uint64_t passed_of_few(Ticks time) const { return bytes * time / (end - begin); }
 
 private:
     template <class F>

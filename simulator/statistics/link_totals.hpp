@@ -55,16 +55,13 @@ public:
 
     /// \param from a switch, or for the class of injection a node
     void add(std::uint32_t from, Port port, const LinkMeter& meter, std::size_t part = 0) {
-        LinkUse& all = all_[meter.link_class].second;
-        all.add(use_of(meter, all.slot));
+        all_[meter.link_class].second.add(meter);
         if (counting_.one_by_one()) consider(hottest_[meter.link_class], {from, port, &meter, part});
     }
     /// What links of a class carried over time.
-    void add_bins(std::uint32_t link_class, std::vector<UseOfBin> bins) {
-        LinkUse own;
-        own.slot = all_[link_class].second.slot;
-        own.bins = std::move(bins);
-        all_[link_class].second.add(own);
+    void add_bins(std::uint32_t link_class, const std::vector<UseOfBin>& bins) {
+        std::vector<UseOfBin>& all = all_[link_class].second.bins;
+        for (std::size_t bin = 0; bin < bins.size(); ++bin) all[bin].add(bins[bin]);
     }
 
     [[nodiscard]] std::uint32_t classes() const { return static_cast<std::uint32_t>(all_.size()); }
@@ -77,21 +74,13 @@ public:
     void tell(Outcome& o) const {
         o.link_use = all_;
         for (const auto& [from, port, meter, part] : hottest()) {
-            o.used_links.push_back(
-                {from, port, meter->link_class, use_of(*meter, all_[meter->link_class].second.slot)});
+            LinkUse use{.slot = all_[meter->link_class].second.slot};
+            use.add(*meter);
+            o.used_links.push_back({from, port, meter->link_class, use});
         }
     }
 
 private:
-    [[nodiscard]] static LinkUse use_of(const LinkMeter& meter, Ticks slot) {
-        return {.packets = meter.packets,
-                .bytes = meter.bytes,
-                .peak_queue = meter.peak_queue,
-                .links = 1,
-                .slot = slot,
-                .bins = {}};
-    }
-
     void add_class(const std::string& name, Ticks slot) {
         all_.emplace_back(name, LinkUse{});
         all_.back().second.slot = slot;

@@ -29,14 +29,12 @@ struct LinkUse {
     Ticks slot = 0;                ///< of a byte
     std::vector<UseOfBin> bins;
 
-    void add(const LinkUse& other) {
-        packets += other.packets;
-        bytes += other.bytes;
-        peak_queue = std::max(peak_queue, other.peak_queue);
-        links += other.links;
-        slot = other.slot;
-        bins.resize(std::max(bins.size(), other.bins.size()));
-        for (std::size_t i = 0; i < other.bins.size(); ++i) bins[i].add(other.bins[i]);
+    /// Adds what a link carried in all.
+    void add(const LinkMeter& meter) {
+        packets += meter.packets;
+        bytes += meter.bytes;
+        peak_queue = std::max(peak_queue, meter.peak_queue);
+        ++links;
     }
     /// How long the link, or how long all of them in sum, passed bytes [ticks].
     [[nodiscard]] double busy() const { return static_cast<double>(bytes) * static_cast<double>(slot); }
@@ -145,17 +143,17 @@ public:
     /// \param meters of some links, each once, which are settled
     [[nodiscard]] std::vector<std::vector<UseOfBin>> of_links(const std::vector<const LinkMeter*>& meters) {
         std::vector<std::vector<UseOfBin>> told(meters.size(), std::vector<UseOfBin>(bins_));
-        std::vector<bool> asked(links_);  // remains in the cache, which a table of places would not
+        std::vector<std::uint8_t> asked(links_);  // remains in the cache, which a table of places would not
         std::unordered_map<std::uint32_t, std::size_t> places;
         for (std::size_t place = 0; place < meters.size(); ++place) {
             const std::uint32_t link = meters[place]->number;
             if (link < stored_) std::copy_n(of(link), bins_, told[place].begin());
             add_held(*meters[place], told[place].data());
             if (link == LinkMeter::no_number) continue;  // all it carried, its meter holds
-            asked[link] = true;
+            asked[link] = 1;
             places[link] = place;
         }
-        notes_.each_of([&](std::uint32_t link) { return asked[link]; },
+        notes_.each_of([of = asked.data()](std::uint32_t link) { return of[link] != 0; },
                        [&](std::uint32_t link, Ticks bin, const UseOfBin& use) { told[places[link]][bin].add(use); });
         return told;
     }
@@ -198,10 +196,24 @@ private:
         reach(now);
         find(meter, now, queue);
     }
-    /// In a bin that a link's meter is not at.
+    /// In a bin that a link's meter is not at. What is usual calls nothing.
     [[gnu::noinline]] void pass_in_other(LinkMeter& meter, std::uint16_t bin, std::uint32_t bytes) {
+        const std::uint32_t held = meter.passed;
+        const std::uint16_t before = meter.passed_bin;
+        if (meter.width != width_ || before == bin || (held | meter.found) >> 16 != 0 ||
+            !notes_.have_room_for(meter.number)) [[unlikely]]
+            return leave_and_pass(meter, bin, bytes);
+        meter.passed_bin = bin;
+        meter.passed = bytes;
+        if (held == 0) return;
+        const std::uint32_t queue = meter.found_bin == before ? std::exchange(meter.found, 0) : 0;
+        of_class(meter)[before].add({held, queue});
+        notes_.add_small(meter.number, before, held, queue);
+    }
+    [[gnu::noinline]] void leave_and_pass(LinkMeter& meter, std::uint16_t bin, std::uint32_t bytes) {
         renew(meter, width_);
         hold_passed(meter, bin, bytes);
+        give_number(meter);
     }
     [[gnu::noinline]] void find_in_other(LinkMeter& meter, std::uint16_t bin, std::uint64_t queue) {
         renew(meter, width_);
@@ -212,37 +224,50 @@ private:
         UseOfBin* const bins = of_class(meter);
         passed.each_bin(width_, [&](std::uint16_t bin, std::uint64_t part) { bins[bin].bytes += part; });
     }
-    /// In bins of its own.
+    /// In several bins of a link, mostly two. What is usual calls nothing.
     [[gnu::noinline]] void pass_in_own_bins(LinkMeter& meter, Ticks begin, Ticks end, std::uint32_t bytes) {
-        renew(meter, width_);
-        const PassedBytes passed{begin, end, bytes};
+        const Ticks last = (end - 1) >> width_;
+        if (last - (begin >> width_) > 1 || (bytes >> 16 | (end - begin) >> 48) != 0 ||
+            !notes_.have_room_for(meter.number)) [[unlikely]]
+            return pass_in_many(meter, begin, end, bytes);
+        const std::uint64_t before = PassedBytes{begin, end, bytes}.passed_of_few((last << width_) - begin);
+        UseOfBin* const of_bin = of_class(meter) + last;
+        of_bin[-1].bytes += before;
+        of_bin[0].bytes += bytes - before;
+        notes_.add_parts(meter.number, last - 1, before | (bytes - before) << 16, 2);
+        if (meter.passed == 0 && meter.width == width_) meter.passed_bin = static_cast<std::uint16_t>(last);
+    }
+    [[gnu::noinline]] void pass_in_many(LinkMeter& meter, Ticks begin, Ticks end, std::uint32_t bytes) {
         const Ticks first = begin >> width_, more = ((end - 1) >> width_) - first;
-        // Where its meter is at the first of two bins, it goes on to the second one: a note either way. So it does
-        // where a note has no space for all parts, or their sizes.
-        if ((first == meter.passed_bin && more == 1) || more >= UseNotes::most_parts ||
-            (bytes >> 16 | (end - begin) >> 48) != 0)
-            return pass_on(meter, passed);
+        if (more >= UseNotes::most_parts || (bytes >> 16 | (end - begin) >> 48) != 0 ||
+            !notes_.have_room_for(meter.number))
+            return pass_on(meter, begin, end, bytes);
         UseOfBin* of_bin = of_class(meter) + first;
         std::uint64_t parts = 0;
         std::uint32_t bits = 0;
-        passed.each_bin_of_few(width_, [&](std::uint16_t, std::uint64_t part) {
+        PassedBytes{begin, end, bytes}.each_bin_of_few(width_, [&](std::uint16_t, std::uint64_t part) {
             parts |= part << bits;
             bits += 16;
             of_bin++->bytes += part;
         });
-        notes_for(meter).add_parts(meter.number, first, parts, static_cast<std::uint32_t>(more) + 1);
+        notes_.add_parts(meter.number, first, parts, static_cast<std::uint32_t>(more) + 1);
     }
-    /// In bins of its own, its meter going from one to the next.
-    [[gnu::noinline]] void pass_on(LinkMeter& meter, const PassedBytes& passed) {
-        passed.each_bin(width_, [&](std::uint16_t bin, std::uint64_t part) { hold_passed(meter, bin, part); });
+    /// In bins of a link, its meter going from one to the next.
+    [[gnu::noinline]] void pass_on(LinkMeter& meter, Ticks begin, Ticks end, std::uint32_t bytes) {
+        renew(meter, width_);
+        PassedBytes{begin, end, bytes}.each_bin(
+            width_, [&](std::uint16_t bin, std::uint64_t part) { hold_passed(meter, bin, part); });
     }
     void add(LinkMeter& meter, std::uint16_t bin, std::uint32_t bytes, std::uint32_t queue) {
         of_class(meter)[bin].add({bytes, queue});
         if (one_by_one_) notes_for(meter).add(meter.number, bin, bytes, queue);
     }
+    void give_number(LinkMeter& meter) {
+        if (meter.number == LinkMeter::no_number) meter.number = links_++;
+    }
     /// Where the next note of a link, which has a number from now on, has room.
     [[nodiscard]] UseNotes& notes_for(LinkMeter& meter) {
-        if (meter.number == LinkMeter::no_number) meter.number = links_++;
+        give_number(meter);
         if (notes_.full()) [[unlikely]]
             make_room();
         return notes_;

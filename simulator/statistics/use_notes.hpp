@@ -23,7 +23,8 @@ public:
 
     /// \param bins of a link
     explicit UseNotes(std::uint32_t bins)
-        : link_shift_(form_bits + static_cast<std::uint32_t>(std::bit_width(bins - std::uint32_t{bins > 0}))) {}
+        : link_shift_(form_bits + static_cast<std::uint32_t>(std::bit_width(bins - std::uint32_t{bins > 0}))),
+          last_near_(mask(32 - link_shift_)) {}
 
     /// Whether grow() comes before the next note.
     [[nodiscard]] bool full() const { return words_ - numbers_ < most_bytes; }
@@ -41,18 +42,22 @@ public:
         populate(numbers_, block_bytes);
         begin_segment();
     }
-    /// Notes what a link carried in a bin. \pre there is room
+    /// Notes what a link carried in a bin. \pre not full()
     void add(std::uint32_t link, Ticks bin, std::uint32_t bytes, std::uint32_t queue) {
-        if ((bytes | queue) >> 16 != 0 || is_far(link)) [[unlikely]]
+        if ((bytes | queue) >> 16 != 0 || !is_near(link)) [[unlikely]]
             return add_large(link, bin, bytes, queue);
+        add_small(link, bin, bytes, queue);
+    }
+    /// Whether there is room for the next note, and its word has space for the link.
+    [[nodiscard]] bool have_room_for(std::uint32_t link) const { return is_near(link) && !full(); }
+    /// Notes what a link carried in a bin, both below 2^16. \pre have_room_for(link)
+    void add_small(std::uint32_t link, Ticks bin, std::uint32_t bytes, std::uint32_t queue) {
         put(numbers_, bytes | queue << 16);
         add_word(queue > 0 ? queued : parts, link, bin);
     }
-    /// Notes what a link carried in `count` bins from `first` on. \pre there is room
+    /// Notes what a link carried in `count` bins from `first` on. \pre have_room_for(link)
     /// \param bytes in each of them, below 2^16, the first one's in the lowest bits
     void add_parts(std::uint32_t link, Ticks first, std::uint64_t bytes, std::uint32_t count) {
-        if (is_far(link)) [[unlikely]]
-            return add_one_by_one(link, first, bytes, count);
         put(numbers_, bytes);
         add_word(parts + count - 1, link, first);
     }
@@ -66,15 +71,16 @@ public:
     [[nodiscard]] std::size_t bytes() const { return used_ * large_page - free_; }
     /// Calls `f(link, bin, use)` for what is noted of links for which `asked(link)` holds.
     template <class Asked, class F>
-    void each_of(Asked&& asked, F&& f) {
+    void each_of(Asked asked, F f) {
         close();
         for (const Segment& segment : segments_) {
             const std::byte* numbers = segment.numbers;
+            const std::uint32_t shift = link_shift_;
             for (const std::byte* next = segment.first_word; next != segment.last_word;) {
                 next -= sizeof(Word);
                 const auto word = get<Word>(next);
                 const Form form = word & mask(form_bits);
-                if (form == large || asked(word >> link_shift_)) [[unlikely]]
+                if (form == large || asked(word >> shift)) [[unlikely]]
                     tell(word, numbers, segment.wider, asked, f);
                 numbers += bytes_of(form);
             }
@@ -107,8 +113,8 @@ private:
 
     /// What a note's numbers take.
     [[nodiscard]] static std::uint32_t bytes_of(Form form) {
-        constexpr std::uint32_t sizes = 0x48642c;  // 4 bits for each form, the first one lowest
-        return sizes >> 4 * form & mask(4);
+        constexpr static std::uint8_t sizes[] = {12, 2, 4, 6, 8, 4};
+        return sizes[form];
     }
     [[nodiscard]] static constexpr std::uint32_t mask(std::uint32_t bits) { return (1U << bits) - 1; }
     template <class T>
@@ -122,8 +128,8 @@ private:
         std::memcpy(to, &number, sizeof(number));
     }
 
-    /// Whether a word has no space for the link.
-    [[nodiscard]] bool is_far(std::uint32_t link) const { return std::uint64_t{link} << link_shift_ >> 32 != 0; }
+    /// Whether a word has space for the link.
+    [[nodiscard]] bool is_near(std::uint32_t link) const { return link <= last_near_; }
     void add_word(Form form, std::uint32_t link, Ticks bin) {
         words_ -= sizeof(Word);
         put(words_, static_cast<Word>(form | bin << form_bits | link << link_shift_));
@@ -135,19 +141,13 @@ private:
         put(numbers_ + 8, queue);
         add_word(large, 0, bin);
     }
-    [[gnu::noinline]] void add_one_by_one(std::uint32_t link, Ticks first, std::uint64_t bytes, std::uint32_t count) {
-        for (std::uint32_t i = 0; i < count; ++i, bytes >>= 16) {
-            if (full()) grow();
-            add_large(link, first + i, bytes & mask(16), 0);
-        }
-    }
     void begin_segment() { segments_.push_back({numbers_, words_, words_, 0}); }
     /// Says where the last segment ends.
     void close() {
         if (!segments_.empty()) segments_.back().last_word = words_;
     }
     template <class Asked, class F>
-    void tell(Word word, const std::byte* numbers, std::uint32_t wider, Asked&& asked, F&& f) const {
+    [[gnu::noinline]] void tell(Word word, const std::byte* numbers, std::uint32_t wider, Asked asked, F f) const {
         const Form form = word & mask(form_bits);
         const std::uint32_t link = form == large ? get<std::uint32_t>(numbers) : word >> link_shift_;
         const Ticks first = (word & mask(link_shift_)) >> form_bits;
@@ -162,6 +162,7 @@ private:
     }
 
     std::uint32_t link_shift_;  // where in its word a note's link is
+    std::uint32_t last_near_;
     std::vector<Pages<std::byte>> chunks_;
     std::size_t used_ = 0;  // chunks in use
     std::size_t free_ = 0;  // bytes of the last one of them that are of no block

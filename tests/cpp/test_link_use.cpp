@@ -233,7 +233,7 @@ TEST_CASE("notes tell what was noted, whatever link, bin and size") {
         std::vector<std::vector<UseOfBin>> noted(links.size(), std::vector<UseOfBin>(bins));
         const auto add = [&](std::size_t link) {
             if (notes.full()) notes.grow();
-            if (below(2) == 0) {
+            if (below(2) == 0 || !notes.have_room_for(links[link])) {
                 const std::uint64_t bin = below(bins), bytes = below(below(4) == 0 ? std::uint64_t{1} << 32 : 1 << 16),
                                     queue = below(2) * below(below(4) == 0 ? std::uint64_t{1} << 32 : 1 << 16);
                 notes.add(links[link], bin, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(queue));
