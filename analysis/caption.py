@@ -19,9 +19,9 @@ from tramontane.support import formatting
 _MEMBERS = {
     "scaling": "Lines are medians of {}, bands their range",
     "substrates": "Lines are medians of {}, bands their range",
-    "steps": "Lines and bars are medians of {}, bands their range",
+    "steps": "Lines are medians of {}, bands their range; bars are their means",
     "radix": "Best radices are medians of {}",
-    "links": "Loads and parts of the time are medians of {}",
+    "links": "Loads are medians of {}, parts of the time their means",
     "link-map": "Loads are those of the first of {}",
     "congestion-matrix": "Matrices are means of {}",
     "delay-distribution": "Packets of {} are counted together",

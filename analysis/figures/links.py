@@ -172,7 +172,7 @@ def waiting_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
         shares = _mean_over_ranks(of_group) / of_group["time_s"]
         for cause in dataset["cause"].values:
             of_cause = of_group.assign({_SHARE: shares.sel(cause=cause, drop=True)})
-            rows = figure_table(of_cause, linear.model_copy(update={"y": _SHARE}))
+            rows = figure_table(of_cause, linear.model_copy(update={"y": _SHARE}), part=True)
             parts.append(rows[["label", "x"]].assign(group=group, cause=str(cause), share=rows["y"], time=times))
     return _largest(pd.concat(parts).dropna(subset=["share"]))
 

@@ -1,8 +1,8 @@
 """The time steps of a model: how they scale, and what their time goes to, step by step.
 
 Left, time against the number of processes, as in every scaling figure. Right, a bar for each number of processes and
-series: what each step takes of a rank's time, the mean over ranks, as a part of the slowest series' time at this
-number, or of the series' own time where bars would be too short to be read; work is hatched. With one number of
+series: what each step takes of a rank's time, the mean over ranks and members, as a part of the slowest series' time at
+this number, or of the series' own time where bars would be too short to be read; work is hatched. With one number of
 processes there are only bars, one below the other. Legends of many entries stand below the panels.
 """
 
@@ -117,7 +117,7 @@ def _shares(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
         summed = dataset.drop_dims("step").assign(
             {name: of_step[name].sum("step", min_count=1, keep_attrs=True) for name in (time, work)}
         )
-        rows = figure_table(summed, spec.model_copy(update={"y": time, "y_scale": "linear"}))
+        rows = figure_table(summed, spec.model_copy(update={"y": time, "y_scale": "linear"}), part=True)
         rows["time"], rows["step"] = rows["y"], step
         rows["work"] = bool((summed[work] > 0).any())
         parts.append(rows[rows["y"].notna()])

@@ -105,10 +105,10 @@ def test_ensembles_are_explained(factory: Factory, members: int, sentence: str |
     [
         ("congestion-matrix", "Matrices are means of 5 members."),
         ("delay-distribution", "Packets of 5 members are counted together."),
-        ("links", "Loads and parts of the time are medians of 5 members."),
+        ("links", "Loads are medians of 5 members, parts of the time their means."),
         ("link-map", "Loads are those of the first of 5 members."),
         ("radix", "Best radices are medians of 5 members."),
-        ("steps", "Lines and bars are medians of 5 members, bands their range."),
+        ("steps", "Lines are medians of 5 members, bands their range; bars are their means."),
     ],
 )
 def test_what_stands_for_an_ensemble_is_said_of_each_family(factory: Factory, kind: str, sentence: str) -> None:
