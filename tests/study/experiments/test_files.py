@@ -237,6 +237,16 @@ def test_a_formula_in_the_name_of_a_series_that_could_not_be_drawn_is_refused(pr
             "kind: steps, role: model",
             "figure.role: found 'model'; allowed: nothing: no point has roles",
         ),
+        (
+            "{kind: program, steps: [{work: {time: 1 ms}}]}",
+            "kind: steps, reduce: {seed: min}",
+            "figure.reduce: found beside kind steps; allowed: beside kind scaling alone",
+        ),
+        (
+            HALO,
+            "kind: delay-distribution, best: [{series: b, of: '*'}]",
+            "figure.best: found beside kind delay-distribution; allowed: beside kind scaling alone",
+        ),
         (JOBS, "kind: steps", "figure.kind: found steps, of several jobs, which pass side by side; allowed: another"),
         (
             ROLES,
@@ -279,6 +289,17 @@ def test_there_is_one_best_radix_at_a_number_of_processes(project: Path, line: L
     expected = "figure.kind: found radix, with several best ones at an x, by seed; allowed: one best radix at each x"
     assert expected in line(validate_file, file)
     file.write_text(RADICES.replace("seed: [1, 2]", "ranks: [16, 8]").replace("scales:", "ensemble: 2\nscales:"))
+    assert validate_file(file) == "experiment"
+
+
+def test_two_series_have_two_labels(project: Path, line: Line) -> None:
+    file = project / "configs/experiments/own.yaml"
+    text = FIGURES.format(workload=HALO, figure="lines: series, labels: {first: one, second: one}")
+    text = text.replace("seed: [1, 2]", "series: [first, second], seed: [1, 2]")
+    file.write_text(text + "variants: {series: {first: {}, second: {allocation: random}}}\n")
+    expected = "figure.labels.second: found 'one', as 'first' is called; allowed: a text of its own"
+    assert expected in line(validate_file, file)
+    file.write_text(file.read_text().replace("second: one", "second: other"))
     assert validate_file(file) == "experiment"
 
 

@@ -93,6 +93,11 @@ def _check_axes(experiment: Experiment) -> None:
                 problem = f"found {show(name)}, which is used already"
                 raise InputError(origin.source, origin.key, name, "each dimension once", problem=problem)
             taken.append(name)
+    for key, given in (("reduce", figure.reduce), ("best", figure.best)):
+        if given and figure.kind != "scaling":
+            # Of several values at a point, such as its steps, each would be of another point.
+            problem = f"found beside kind {figure.kind}"
+            raise InputError(experiment.path, f"figure.{key}", None, "beside kind scaling alone", problem=problem)
 
 
 def _check_texts(experiment: Experiment) -> None:
@@ -245,6 +250,12 @@ def _check_series(experiment: Experiment) -> None:
             problem = f"no series {show(name)}"
             hint = closest(name, names)
             raise InputError(experiment.path, f"figure.labels.{name}", name, allowed, problem=problem, hint=hint)
+    firsts: dict[str, str] = {}
+    for name, text in figure.labels.items():
+        first = firsts.setdefault(text, name)
+        if first != name:  # bars of both would be one, and the legend could not tell lines apart
+            problem = f"found {show(text)}, as {show(first)} is called"
+            raise InputError(experiment.path, f"figure.labels.{name}", text, "a text of its own", problem=problem)
 
 
 def _series(experiment: Experiment, dims: Mapping[str, Sequence[Coordinate]]) -> list[str] | None:
