@@ -62,10 +62,10 @@ def figure_table(dataset: xr.Dataset, spec: FigureSpec, *, part: bool = False) -
     -------
     DataFrame
         Columns `COLUMNS`: ``series`` (name that decides the looks), ``label``, ``x``, ``y`` (median over members, or
-        mean; NaN where there is no value), ``low`` and ``high`` (range over members, and what the times of sampled stages may be
-        with a confidence of 95 %), ``members`` (that have a value), ``choice``
-        (the value or series chosen where several were reduced to the best, else empty), ``status``, ``older`` (the
-        model revisions that the row rests on if one of them is older, else empty), and ``run``: a number that changes
+        mean; NaN where there is no value), ``low`` and ``high`` (range over members, and what the times of sampled
+        stages may be with a confidence of 95 %), ``members`` (that have a value), ``choice`` (the value or series
+        chosen where several were reduced to the best, else empty), ``status``, ``older`` (the model revisions that the
+        row rests on if one of them is older, else empty), and ``run``: a number that changes
         at each gap and where the revisions do, so that rows of one run may be joined by a line. Series stand in order
         of the dataset, rows in order of x.
 
