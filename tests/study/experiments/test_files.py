@@ -189,6 +189,7 @@ scales: {{smoke: {{}}}}
 figure: {{x: seed, {figure}}}
 """
 HALO = "{kind: halo, width: 3, grid: [64, 64, 8]}"
+STATISTICS = "base: {statistics: {congestion: 4}, "
 ROLES = (
     "{kind: program, roles: {servers: {leaders: 4, steps: [{work: {time: 1 ms}}]}, "
     "model: {others: true, steps: [{work: {time: 2 ms}}]}}}"
@@ -312,12 +313,19 @@ def test_words_are_no_axis_of_numbers(project: Path, line: Line, kind: str) -> N
     assert expected in line(validate_file, file)
 
 
-def test_a_map_of_links_is_of_one_point_a_machine_and_a_pattern_of_one_workload(project: Path, line: Line) -> None:
+def test_a_map_or_matrix_is_of_one_point_and_a_pattern_of_one_workload(project: Path, line: Line) -> None:
     file = project / "configs/experiments/own.yaml"
     text = FIGURES.format(workload=HALO, figure="kind: link-map")
     file.write_text(text.replace("base: {", "base: {statistics: {links: each}, "))
     expected = "figure.kind: found link-map, with several points a machine, by seed; allowed: one point a machine"
     assert expected in line(validate_file, file)
+    for kind in ("congestion-matrix", "delay-distribution"):
+        text = FIGURES.format(workload=HALO, figure=f"kind: {kind}").replace("base: {", STATISTICS)
+        file.write_text(text)
+        expected = f"figure.kind: found {kind}, with several points a series, by seed; allowed: one point a series"
+        assert expected in line(validate_file, file)
+        file.write_text(text.replace("x: seed", "lines: seed"))
+        assert validate_file(file) == "experiment"
     text = FIGURES.format(workload=HALO, figure="kind: pattern")
     file.write_text(text)
     assert validate_file(file) == "experiment"

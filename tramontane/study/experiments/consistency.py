@@ -187,6 +187,10 @@ def _check_results(expansion: Expansion) -> None:
     if figure.kind == "radix" and several:
         problem = f"found radix, with several best ones at an x, by {', '.join(several)}"
         raise InputError(experiment.path, "figure.kind", figure.kind, "one best radix at each x", problem=problem)
+    several = [name for name in others if name not in _lines(experiment, expansion.dims)]
+    if figure.kind in ("congestion-matrix", "delay-distribution") and several:
+        problem = f"found {figure.kind}, with several points a series, by {', '.join(several)}"
+        raise InputError(experiment.path, "figure.kind", figure.kind, "one point a series", problem=problem)
     if figure.kind == "pattern" and any(point.workload != points[0].workload for point in points):
         problem = "found pattern, of several workloads"
         raise InputError(experiment.path, "figure.kind", figure.kind, "one workload", problem=problem)
@@ -258,10 +262,14 @@ def _check_series(experiment: Experiment) -> None:
             raise InputError(experiment.path, f"figure.labels.{name}", text, "a text of its own", problem=problem)
 
 
+def _lines(experiment: Experiment, dims: Mapping[str, Sequence[Coordinate]]) -> tuple[str, ...]:
+    """Return the dimensions that make lines; where the figure names none, the series do."""
+    return experiment.figure.line_dimensions or ((_SERIES,) if _SERIES in dims else ())
+
+
 def _series(experiment: Experiment, dims: Mapping[str, Sequence[Coordinate]]) -> list[str] | None:
     """Return the names of the series; None where some are numbers, which get units that only a dataset knows."""
-    figure = experiment.figure
-    lines = figure.line_dimensions or ((_SERIES,) if _SERIES in dims else ())
+    figure, lines = experiment.figure, _lines(experiment, dims)
     named = {figure.x, MEMBER, *figure.reduce, *lines}
     others = [name for name, values in dims.items() if name not in named and len(values) > 1]
     parts = [dims[name] for name in (*lines, *others) if name in dims]
