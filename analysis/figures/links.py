@@ -138,7 +138,9 @@ def summaries(dataset: xr.Dataset, spec: FigureSpec) -> list[Table]:
             ]
             rows.append([_series(first), str(first["link"]), *cells, *[""] * (NAMED - len(cells))])
         headings = ["Series", "Links", "Busiest", *("Next",) * (NAMED - 1)]
-        title = "The busiest links between switches, from switch to switch: load and longest queue"
+        members = dataset.sizes.get(MEMBER, 1)
+        whose = f" of the first of {members} members" if members > 1 else ""
+        title = f"The busiest links between switches{whose}, from switch to switch: load and longest queue"
         found.append(Table(headings, rows, title))
     return found
 

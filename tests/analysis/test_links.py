@@ -151,3 +151,5 @@ def test_parts_of_the_time_of_an_ensemble_are_means_and_add_up(waiting: xr.Datas
     own = links.waiting_table(members, spec_of(members))
     first = own[(own["group"] == "torus-S") & (own["label"] == "ring-4")]
     assert first["share"].tolist() == pytest.approx([2 / 3, 1 / 3])
+    words = "The busiest links between switches of the first of 3 members, from switch to switch"
+    assert summaries(members)[1].title.startswith(words), "whose loads are not the medians of the figure"
