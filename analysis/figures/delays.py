@@ -148,7 +148,7 @@ def _draw_shares(above: "Axes", below: "Axes", rows: pd.DataFrame) -> list[Any]:
     seen = drawn[drawn["share"] >= LEAST]
     seen = drawn if seen.empty else seen
     axis_tools.set_log_axis(above.xaxis, seen["at"].min() / 1.3, seen["end"].max() * 1.3)
-    above.set_ylim(0, drawn["share"].max() * 1.08)
+    above.set_ylim(0, drawn["share"].max() * 1.08 or 1)
     below.set_ylim(0, 103)
     labels = rows.drop_duplicates("series").set_index("series")["label"]
     return [

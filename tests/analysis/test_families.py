@@ -71,6 +71,14 @@ def test_delays_are_drawn_in_microseconds_with_a_legend(delayed: xr.Dataset) -> 
     assert heights == pytest.approx([60, 50])
 
 
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_where_no_packet_waits_an_axis_still_begins_at_zero(factory: Factory) -> None:
+    dataset = factory(("minimal",), (1000,), figure={"kind": "delay-distribution"})
+    above, below = draw(with_delays(dataset, [[4, 0, 0, 0, 0]])).axes
+    assert above.get_ylim() == (0, 1)
+    assert below.get_ylim() == (0, 103)
+
+
 def test_series_without_delays_are_left_out_and_none_at_all_is_said(delayed: xr.Dataset) -> None:
     delayed["delay_packets"][0] = np.nan
     rows = delays.delay_table(delayed, spec_of(delayed))
