@@ -117,6 +117,21 @@ def test_what_stands_for_an_ensemble_is_said_of_each_family(factory: Factory, ki
     assert text.count("5 members") == 1
 
 
+@pytest.mark.parametrize(
+    ("kind", "ranks", "sentence"),
+    [
+        ("links", (100, 300), "Of each series the largest number of processes is shown."),
+        ("pattern", (300, 100), "The pattern is that of 300 processes."),
+        ("steps", (100,), "Bars are means of 5 members."),
+    ],
+)
+def test_a_caption_says_what_is_drawn_where_not_all_is(
+    factory: Factory, kind: str, ranks: tuple[int, ...], sentence: str
+) -> None:
+    assert sentence in caption(factory(("burst",), ranks, members=5, figure={"kind": kind}))
+    assert "shown" not in caption(factory(("burst",), (100,), members=5, figure={"kind": kind}))
+
+
 def test_the_best_of_a_group_is_explained(factory: Factory) -> None:
     best = {"best": [{"series": "recursive-k", "of": ["recursive-*"], "label": "recursive-k (best radix)"}]}
     assert "'recursive-k (best radix)' is the fastest of its variants at each point." in caption(factory(figure=best))
