@@ -147,6 +147,7 @@ def _draw_rows(figure: "Figure", cell: "SubplotSpec", shares: pd.DataFrame) -> D
     axes = figure.add_subplot(cell)
     places = _places(shares)
     steps, colours, works = _looks(shares)
+    longest = shares.groupby("label")["part"].sum().max()  # printed times may take longer than the slowest
     for label, place in places.items():
         left = 0.0
         for _, row in shares[shares["label"] == label].iterrows():
@@ -155,7 +156,8 @@ def _draw_rows(figure: "Figure", cell: "SubplotSpec", shares: pd.DataFrame) -> D
             axes.barh(place, row["part"], 0.5, left, color=colour, hatch=hatch, edgecolor="white", linewidth=0.3)
             left += row["part"]
         axes.text(0.6, place - 0.27, in_lines(label, WIDE), va="bottom", fontsize="small")
-    axes.set(xlabel="Part of the slowest's time (%)", xlim=(0, 102), ylim=(max(places.values()) + 0.4, -0.75))
+    axes.set(xlabel="Part of the slowest's time (%)", xlim=(0, 1.02 * longest))
+    axes.set_ylim(max(places.values()) + 0.4, -0.75)
     axes.set_yticks([])
     axes.legend(handles=_entries(steps, colours, works), loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
     return Drawn(axes)
