@@ -11,7 +11,7 @@ import xarray as xr
 
 from analysis import facts, printed, revisions
 from analysis.spec import FigureSpec, spec_of
-from analysis.table import ENSEMBLE_DIMS
+from analysis.table import ENSEMBLE_DIMS, ranks_of
 from tramontane.results.revisions import newest_members
 from tramontane.support import formatting
 
@@ -19,9 +19,9 @@ from tramontane.support import formatting
 _MEMBERS = {
     "scaling": "Lines are medians of {}, bands their range",
     "substrates": "Lines are medians of {}, bands their range",
-    "steps": "Lines and bars are medians of {}, bands their range",
+    "steps": "Lines are medians of {}, bands their range; bars are their means",
     "radix": "Best radices are medians of {}",
-    "links": "Loads and parts of the time are medians of {}",
+    "links": "Loads are medians of {}, parts of the time their means",
     "link-map": "Loads are those of the first of {}",
     "congestion-matrix": "Matrices are means of {}",
     "delay-distribution": "Packets of {} are counted together",
@@ -52,6 +52,7 @@ def caption(dataset: xr.Dataset) -> str:
         f"({spec.letter}) {own}" if spec.letter else own,
         _scale(dataset),
         *_machines(dataset),
+        *_part(dataset, spec),
         *_reductions(dataset, spec),
         *_repeats(dataset),
         *_stages(dataset, spec),
@@ -103,6 +104,15 @@ def _machines(dataset: xr.Dataset) -> Iterable[str]:
         yield network[:1].upper() + network[1:]
 
 
+def _part(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
+    """Say which points a figure shows that shows but one of several along an axis."""
+    if spec.kind == "links" and dataset.sizes.get(spec.x, 1) > 1:
+        along = "number of processes" if spec.x == "ranks" else dataset[spec.x].attrs.get("long_name", spec.x)
+        yield f"Of each series the largest {along} is shown"
+    if spec.kind == "pattern" and dataset.sizes.get("ranks", 1) > 1:
+        yield f"The pattern is that of {formatting.number(ranks_of(dataset) or 0)} processes"
+
+
 def _reductions(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
     for best in spec.best:
         yield f"'{best.text}' is the fastest of its variants at each point"
@@ -119,7 +129,9 @@ def _reductions(dataset: xr.Dataset, spec: FigureSpec) -> Iterable[str]:
             members = (
                 formatting.number(most) if least >= most else f"{formatting.number(least)} to {formatting.number(most)}"
             )
-            if spec.kind in _MEMBERS:
+            if spec.kind == "steps" and dataset.sizes.get(spec.x, 1) == 1:
+                yield f"Bars are means of {members} members"
+            elif spec.kind in _MEMBERS:
                 yield _MEMBERS[spec.kind].format(f"{members} members")
 
 

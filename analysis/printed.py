@@ -10,7 +10,7 @@ import xarray as xr
 
 from analysis import style
 from analysis.spec import FigureSpec
-from analysis.table import series_name
+from analysis.table import line_label, series_name
 from tramontane.study.values.quantities import STEPS
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def marks(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     for told in _told(dataset):
         if spec.x != "ranks" or told["variable"] != spec.y or not set(spec.line_dimensions) <= set(told["select"]):
             continue
-        name = ", ".join(series_name(dataset, dim, told["select"][dim]) for dim in spec.line_dimensions)
+        name = _series(dataset, spec, told)
         rows += [(name, float(ranks), seconds) for ranks, seconds in told["seconds"].items()]
     found = pd.DataFrame(rows, columns=["series", "x", "y"]).drop_duplicates(["series", "x"])
     return found[found["x"].isin(np.atleast_1d(dataset[spec.x].values))] if rows else found
@@ -42,10 +42,16 @@ def of_steps(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
         step = str(told["select"].get("step", "")).split(" ")
         if told["variable"] != STEPS["time_s"].name or step[0] != (spec.role or step[0]):
             continue
-        name = ", ".join(str(told["select"].get(dim, "")) for dim in spec.line_dimensions)
+        if not set(spec.line_dimensions) <= set(told["select"]):
+            continue
+        name = line_label(_series(dataset, spec, told), spec)
         rows += [(label(name), float(ranks), step[-1], s) for ranks, s in told["seconds"].items()]
     found = pd.DataFrame(rows, columns=["label", "x", "step", "time"])
     return found[found["x"].isin(np.atleast_1d(dataset[spec.x].values))] if rows else found
+
+
+def _series(dataset: xr.Dataset, spec: FigureSpec, told: Mapping[str, Any]) -> str:
+    return ", ".join(series_name(dataset, dim, told["select"][dim]) for dim in spec.line_dimensions)
 
 
 def shown(dataset: xr.Dataset, spec: FigureSpec) -> bool:

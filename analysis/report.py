@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -60,6 +60,14 @@ class Unrun:
     command: str
 
 
+class Publication(NamedTuple):
+    """What a report says of a publication: who and when, the whole reference, and its DOI or nothing."""
+
+    name: str
+    text: str
+    doi: str
+
+
 @dataclass(frozen=True)
 class Contents:
     """All that the page shows.
@@ -98,7 +106,7 @@ class Contents:
     judged: Sequence[predictions.Judged] = ()
     tables: Sequence[papers.PrintedTable] = ()
     networks: Sequence[machines.Used] = ()
-    known: Mapping[str, str] = field(default_factory=dict)
+    known: Mapping[str, Publication] = field(default_factory=dict)
     set_aside: Sequence[str] = ()
 
     @property
@@ -107,8 +115,8 @@ class Contents:
         return [own for entry in self.groups for own in entry.sections]
 
 
-def publications(file: Path) -> dict[str, str]:
-    """Read the publications that experiments cite, by key, as text; none if the file is not there.
+def publications(file: Path) -> dict[str, Publication]:
+    """Read the publications that experiments cite, by key; none if the file is not there.
 
     Parameters
     ----------
@@ -121,11 +129,11 @@ def publications(file: Path) -> dict[str, str]:
     return {key: _publication(entry) for key, entry in entries.items()}
 
 
-def _publication(entry: dict[str, Any]) -> str:
-    parts = [entry.get(key) for key in ("title", "journal", "volume", "pages")]
-    text = ", ".join(str(part).replace("-", "–") if part is entry.get("pages") else str(part) for part in parts if part)
-    doi = f", doi:{entry['doi']}" if entry.get("doi") else ""
-    return f"{entry.get('authors', '')} ({entry.get('year', 'no year')}): {text}{doi}"
+def _publication(entry: dict[str, Any]) -> Publication:
+    name = f"{entry.get('authors', '')} ({entry.get('year', 'no year')})"
+    *parts, pages, doi = (str(entry.get(key) or "") for key in ("title", "journal", "volume", "pages", "doi"))
+    parts += [pages.replace("-", "–"), f"doi:{doi}" if doi else ""]
+    return Publication(name, f"{name}: {', '.join(part for part in parts if part)}", doi)
 
 
 def versions() -> dict[str, str]:
@@ -172,8 +180,8 @@ def render(contents: Contents) -> str:
         provenance_headings=[
             heading for heading in PROVENANCE.values() if any(heading in s.provenance for s in sections)
         ],
-        references={key: contents.known[key] for key in cited if key in contents.known},
-        papers={text.rpartition("doi:")[2]: text.split(":")[0] for text in contents.known.values() if "doi:" in text},
+        references={key: contents.known[key].text for key in cited if key in contents.known},
+        papers={own.doi: own.name for own in contents.known.values() if own.doi},
         plotly=interactive.library() if plots else "",
         versions=versions(),
         number=formatting.number,

@@ -45,7 +45,7 @@ class Table:
         return f"{self.title}:\n\n{table}" if self.title else table
 
 
-def figure_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
+def figure_table(dataset: xr.Dataset, spec: FigureSpec, *, part: bool = False) -> pd.DataFrame:
     """Rows of a figure: one for each series and x.
 
     Parameters
@@ -54,15 +54,18 @@ def figure_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
         A collated dataset.
     spec
         What to draw.
+    part
+        Whether the variable is a part of a whole: of an ensemble's members the mean is taken then, because means of
+        parts add up to that of the whole, and medians do not.
 
     Returns
     -------
     DataFrame
-        Columns `COLUMNS`: ``series`` (name that decides the looks), ``label``, ``x``, ``y`` (median over members; NaN
-        where there is no value), ``low`` and ``high`` (range over members, and what the times of sampled stages may be
-        with a confidence of 95 %), ``members`` (that have a value), ``choice``
-        (the value or series chosen where several were reduced to the best, else empty), ``status``, ``older`` (the
-        model revisions that the row rests on if one of them is older, else empty), and ``run``: a number that changes
+        Columns `COLUMNS`: ``series`` (name that decides the looks), ``label``, ``x``, ``y`` (median over members, or
+        mean; NaN where there is no value), ``low`` and ``high`` (range over members, and what the times of sampled
+        stages may be with a confidence of 95 %), ``members`` (that have a value), ``choice`` (the value or series
+        chosen where several were reduced to the best, else empty), ``status``, ``older`` (the model revisions that the
+        row rests on if one of them is older, else empty), and ``run``: a number that changes
         at each gap and where the revisions do, so that rows of one run may be joined by a line. Series stand in order
         of the dataset, rows in order of x.
 
@@ -74,7 +77,8 @@ def figure_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     _check(dataset, spec)
     rows = _points(dataset, spec)
     own = (*ENSEMBLE_DIMS, "value", "low", "high", "status", "revision")
-    rows = _over_members(rows, [column for column in rows.columns if column not in own], spec.y in CHOICES)
+    keys = [column for column in rows.columns if column not in own]
+    rows = _over_members(rows, keys, "choice" if spec.y in CHOICES else "mean" if part else "median")
     for dim, how in spec.reduce.items():
         # What is still to be reduced tells rows apart until its turn.
         waiting = [other for other in spec.reduce if other in rows.columns and other != dim]
@@ -200,10 +204,10 @@ def ranks_of(dataset: xr.Dataset) -> int | None:
     return None if ranks is None else int(ranks)
 
 
-def _over_members(rows: pd.DataFrame, keys: list[str], chosen: bool) -> pd.DataFrame:
+def _over_members(rows: pd.DataFrame, keys: list[str], how: str) -> pd.DataFrame:
     grouped = rows.groupby(keys, sort=False, dropna=False)
-    joined = grouped["value"].agg(y="median", members="count")
-    if chosen:
+    joined = grouped["value"].agg(y="mean" if how == "mean" else "median", members="count")
+    if how == "choice":
         joined["y"] = grouped["value"].quantile(0.5, interpolation="lower")
     joined["low"], joined["high"] = grouped["low"].min(), grouped["high"].max()
     joined["status"] = grouped["status"].agg(_joint_status)

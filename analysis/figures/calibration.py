@@ -82,7 +82,8 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
             axes.set_xticks(ticks, [formatting.size(tick) for tick in ticks], rotation=30, ha="right")
             axes.set_xticks([], minor=True)
         times.tick_params(labelbottom=False)
-        axis_tools.set_log_axis(times.yaxis, *axis_tools.padded([*(np.concatenate([best, fitted, stage]) / seconds)]))
+        drawn = np.concatenate([best, median, fitted, stage]) / seconds
+        axis_tools.set_log_axis(times.yaxis, *axis_tools.padded([*drawn]))
         times.set(ylabel=f"One-way time ({unit})")
         reach = 1.25 * max(5.0, float(np.abs(100 * np.concatenate([residual, stage_residual])).max()))
         below.set(xlabel="Message size", ylabel="Residual (%)", ylim=(-reach, reach))

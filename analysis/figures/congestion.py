@@ -24,14 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SOURCE, DESTINATION = "source_bin", "destination_bin"
-DEFAULT = "congestion_mean"
-#: What the colours mean.
-WORDS = {
-    "congestion_mean": "Mean delay of a packet",
-    "congestion_sum": "Delay of all packets",
-    "congestion_max": "Largest delay of a packet",
-    "congestion_packets": "Packets",
-}
+MEAN, PACKETS = "congestion_mean", "congestion_packets"
 COLOURS = "rocket_r"
 #: Largest over smallest median of the matrices from which colours are logarithmic: below, differences would be lost.
 WIDE = 8.0
@@ -43,8 +36,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     Parameters
     ----------
     dataset
-        Variable ``congestion_mean`` (or the one that `spec` names) with the dimensions ``source_bin`` and
-        ``destination_bin``; members are averaged.
+        Variable ``congestion_mean`` with the dimensions ``source_bin`` and ``destination_bin``; members are averaged.
     spec
         What makes the panels (``lines``).
 
@@ -56,11 +48,11 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     from matplotlib.cm import ScalarMappable  # noqa: PLC0415 - slow to import
     from seaborn import color_palette  # noqa: PLC0415
 
-    variable, series = _matrices(dataset, spec)
-    unit, factor = _unit(variable, [values for _, values in series])
+    series = _matrices(dataset, MEAN, spec)
+    unit, factor = _unit([values for _, values in series])
     norm = _norm([values / factor for _, values in series])
     colours = ScalarMappable(norm, color_palette(COLOURS, as_cmap=True))
-    words = f"{WORDS[str(variable.name)]}{f' ({unit})' if unit else ''}"
+    words = f"Mean delay of a packet ({unit})"
     ranks, labels = ranks_of(dataset), series_labels(dataset, spec)
 
     def panel(place: int, key: str, values: "NDArray[np.float64]") -> Panel:
@@ -89,31 +81,35 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     """How high and how even congestion is: a row for each series.
 
-    The unevenness is the coefficient of variation over all pairs of groups that exchange anything.
+    The mean delay is that of all packets, so that each pair of groups counts by those it exchanges. All else is over
+    the pairs that exchange anything; the unevenness is their coefficient of variation.
     """
-    variable, series = _matrices(dataset, spec)
-    unit, factor = _unit(variable, [values for _, values in series])
-    suffix = f", {unit}" if unit else ""
-    labels = series_labels(dataset, spec)
+    series = _matrices(dataset, MEAN, spec)
+    unit, factor = _unit([values for _, values in series])
+    labels, packets = series_labels(dataset, spec), dict(_matrices(dataset, PACKETS, spec))
     rows = []
     for name, values in series:
-        found = values[np.isfinite(values)] / factor
-        statistics = [found.mean(), np.median(found), np.quantile(found, 0.95), found.max()] if found.size else []
-        uneven = found.std() / found.mean() if found.size and found.mean() > 0 else math.nan
-        texts = [formatting.number(float(value), 3) for value in [*statistics, uneven]]
-        rows.append([labels[name], *(texts if statistics else ["missing", *[""] * 4])])
-    return Table(["Series", *(f"{word}{suffix}" for word in ("mean", "median", "95 %", "largest")), "unevenness"], rows)
+        there = np.isfinite(values)
+        found = values[there] / factor
+        if not found.size:
+            rows.append([labels[name], "missing", *[""] * 4])
+            continue
+        mean = np.average(found, weights=packets[name][there])
+        uneven = found.std() / found.mean() if found.mean() > 0 else math.nan
+        statistics = [mean, np.median(found), np.quantile(found, 0.95), found.max(), uneven]
+        rows.append([labels[name], *(formatting.number(float(value), 3) for value in statistics)])
+    words = ("mean of packets", "median of pairs", "95 % of pairs", "largest of pairs")
+    return Table(["Series", *(f"{word}, {unit}" for word in words), "unevenness of pairs"], rows)
 
 
-def _matrices(dataset: xr.Dataset, spec: FigureSpec) -> "tuple[xr.DataArray, list[tuple[str, NDArray[np.float64]]]]":
-    """Return the variable and, for each series, its matrix with source first, averaged over members."""
-    name = spec.y if spec.y in WORDS else DEFAULT
+def _matrices(dataset: xr.Dataset, name: str, spec: FigureSpec) -> "list[tuple[str, NDArray[np.float64]]]":
+    """Return a variable's matrix for each series, with source first, averaged over members."""
     if name not in dataset:
         raise ValueError(f"figure.kind: 'congestion-matrix' needs the variable {name}, which the dataset lacks")
     kept = (SOURCE, DESTINATION)
     # Of few processes there are fewer groups than the dataset has places.
     own = slice(ranks_of(dataset))
-    return dataset[name], [
+    return [
         (
             key,
             chosen.mean([dim for dim in chosen.dims if dim not in kept], skipna=True).transpose(*kept).values[own, own],
@@ -122,10 +118,7 @@ def _matrices(dataset: xr.Dataset, spec: FigureSpec) -> "tuple[xr.DataArray, lis
     ]
 
 
-def _unit(variable: xr.DataArray, values: "Sequence[NDArray[np.float64]]") -> tuple[str, float]:
-    unit = str(variable.attrs.get("units", "s" if variable.name != "congestion_packets" else "1"))
-    if unit != "s":
-        return "" if unit == "1" else unit, 1.0
+def _unit(values: "Sequence[NDArray[np.float64]]") -> tuple[str, float]:
     found = np.concatenate([matrix[np.isfinite(matrix) & (matrix > 0)] for matrix in values] or [np.empty(0)])
     return formatting.time_unit([float(np.median(found))] if found.size else [])
 

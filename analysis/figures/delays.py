@@ -16,6 +16,7 @@ from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, series_labels, series_names
+from tramontane.claims.distributions import Delays
 from tramontane.support import formatting
 
 if TYPE_CHECKING:
@@ -109,9 +110,9 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
 
 
 def _below(rows: pd.DataFrame, delay: float) -> float:
-    """Per cent of the packets that waited less than `delay`, between bounds of bins by the logarithm of the delay."""
-    inner = rows[(rows["upper"] > 0) & np.isfinite(rows["upper"])]
-    return float(np.interp(np.log(delay), np.log(inner["upper"]), inner["below"]))
+    """Per cent of the packets that waited less than `delay`."""
+    lower, upper, packets = (rows[name].to_numpy(dtype=float) for name in ("lower", "upper", "share"))
+    return 100 * float(Delays("", lower, upper, packets[np.newaxis]).below(delay)[0])
 
 
 def _draw_shares(above: "Axes", below: "Axes", rows: pd.DataFrame) -> list[Any]:
@@ -147,7 +148,7 @@ def _draw_shares(above: "Axes", below: "Axes", rows: pd.DataFrame) -> list[Any]:
     seen = drawn[drawn["share"] >= LEAST]
     seen = drawn if seen.empty else seen
     axis_tools.set_log_axis(above.xaxis, seen["at"].min() / 1.3, seen["end"].max() * 1.3)
-    above.set_ylim(0, drawn["share"].max() * 1.08)
+    above.set_ylim(0, drawn["share"].max() * 1.08 or 1)
     below.set_ylim(0, 103)
     labels = rows.drop_duplicates("series").set_index("series")["label"]
     return [

@@ -138,7 +138,9 @@ def summaries(dataset: xr.Dataset, spec: FigureSpec) -> list[Table]:
             ]
             rows.append([_series(first), str(first["link"]), *cells, *[""] * (NAMED - len(cells))])
         headings = ["Series", "Links", "Busiest", *("Next",) * (NAMED - 1)]
-        title = "The busiest links between switches, from switch to switch: load and longest queue"
+        members = dataset.sizes.get(MEMBER, 1)
+        whose = f" of the first of {members} members" if members > 1 else ""
+        title = f"The busiest links between switches{whose}, from switch to switch: load and longest queue"
         found.append(Table(headings, rows, title))
     return found
 
@@ -172,7 +174,7 @@ def waiting_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
         shares = _mean_over_ranks(of_group) / of_group["time_s"]
         for cause in dataset["cause"].values:
             of_cause = of_group.assign({_SHARE: shares.sel(cause=cause, drop=True)})
-            rows = figure_table(of_cause, linear.model_copy(update={"y": _SHARE}))
+            rows = figure_table(of_cause, linear.model_copy(update={"y": _SHARE}), part=True)
             parts.append(rows[["label", "x"]].assign(group=group, cause=str(cause), share=rows["y"], time=times))
     return _largest(pd.concat(parts).dropna(subset=["share"]))
 

@@ -1,8 +1,8 @@
 """The time steps of a model: how they scale, and what their time goes to, step by step.
 
 Left, time against the number of processes, as in every scaling figure. Right, a bar for each number of processes and
-series: what each step takes of a rank's time, the mean over ranks, as a part of the slowest series' time at this
-number, or of the series' own time where bars would be too short to be read; work is hatched. With one number of
+series: what each step takes of a rank's time, the mean over ranks and members, as a part of the slowest series' time at
+this number, or of the series' own time where bars would be too short to be read; work is hatched. With one number of
 processes there are only bars, one below the other. Legends of many entries stand below the panels.
 """
 
@@ -117,7 +117,7 @@ def _shares(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
         summed = dataset.drop_dims("step").assign(
             {name: of_step[name].sum("step", min_count=1, keep_attrs=True) for name in (time, work)}
         )
-        rows = figure_table(summed, spec.model_copy(update={"y": time, "y_scale": "linear"}))
+        rows = figure_table(summed, spec.model_copy(update={"y": time, "y_scale": "linear"}), part=True)
         rows["time"], rows["step"] = rows["y"], step
         rows["work"] = bool((summed[work] > 0).any())
         parts.append(rows[rows["y"].notna()])
@@ -147,6 +147,7 @@ def _draw_rows(figure: "Figure", cell: "SubplotSpec", shares: pd.DataFrame) -> D
     axes = figure.add_subplot(cell)
     places = _places(shares)
     steps, colours, works = _looks(shares)
+    longest = shares.groupby("label")["part"].sum().max()  # printed times may take longer than the slowest
     for label, place in places.items():
         left = 0.0
         for _, row in shares[shares["label"] == label].iterrows():
@@ -155,7 +156,8 @@ def _draw_rows(figure: "Figure", cell: "SubplotSpec", shares: pd.DataFrame) -> D
             axes.barh(place, row["part"], 0.5, left, color=colour, hatch=hatch, edgecolor="white", linewidth=0.3)
             left += row["part"]
         axes.text(0.6, place - 0.27, in_lines(label, WIDE), va="bottom", fontsize="small")
-    axes.set(xlabel="Part of the slowest's time (%)", xlim=(0, 102), ylim=(max(places.values()) + 0.4, -0.75))
+    axes.set(xlabel="Part of the slowest's time (%)", xlim=(0, 1.02 * longest))
+    axes.set_ylim(max(places.values()) + 0.4, -0.75)
     axes.set_yticks([])
     axes.legend(handles=_entries(steps, colours, works), loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
     return Drawn(axes)

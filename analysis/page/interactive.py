@@ -110,7 +110,8 @@ def _traces(rows: pd.DataFrame, look: style.SeriesStyle, unit: str) -> list[dict
 
 
 def _words(low: float, high: float, members: int, choice: str, older: str) -> str:
-    spread = f"{members} members: {low:.4g} to {high:.4g}" if high > low else ""
+    of = f"{members} members" if members > 1 else "95 % interval"  # of one alone, by a part of its stages
+    spread = f"{of}: {low:.4g} to {high:.4g}" if high > low else ""
     return "".join(f"<br>{text}" for text in (spread, choice, older and f"model {older}") if text)
 
 

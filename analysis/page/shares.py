@@ -13,7 +13,7 @@ from analysis import svg
 from analysis.page.experiments import anchor_of, forms, links
 from analysis.shares import read_study
 from tramontane.claims import published_studies
-from tramontane.claims.share_tables import process_counts, sentences
+from tramontane.claims.share_tables import held_on, process_counts, sentences
 from tramontane.claims.uncertainty import is_of
 from tramontane.results import published
 from tramontane.study.experiments.studies import SAMPLES
@@ -164,7 +164,7 @@ def _row(own: Mapping[str, Any]) -> list[str]:
     interval = "–"
     if own["share"] is not None:
         low, high = (100 * edge for edge in own["interval"])
-        share, interval = f"{100 * own['share']:.0f} % of {own['evaluated']}", f"{low:.0f} to {high:.0f} %"
+        share, interval = held_on(own), f"{low:.0f} to {high:.0f} %"
     margin = "–" if own["base_margin"] is None else f"{own['base_margin']:+.2g} {own['unit']}"
     first = own["influences"][0] if own["decides"] else None
     index = f"{first['index']:.2f} ({first['low']:.2f} to {first['high']:.2f})" if first else "–"

@@ -105,16 +105,31 @@ def test_ensembles_are_explained(factory: Factory, members: int, sentence: str |
     [
         ("congestion-matrix", "Matrices are means of 5 members."),
         ("delay-distribution", "Packets of 5 members are counted together."),
-        ("links", "Loads and parts of the time are medians of 5 members."),
+        ("links", "Loads are medians of 5 members, parts of the time their means."),
         ("link-map", "Loads are those of the first of 5 members."),
         ("radix", "Best radices are medians of 5 members."),
-        ("steps", "Lines and bars are medians of 5 members, bands their range."),
+        ("steps", "Lines are medians of 5 members, bands their range; bars are their means."),
     ],
 )
 def test_what_stands_for_an_ensemble_is_said_of_each_family(factory: Factory, kind: str, sentence: str) -> None:
     text = caption(factory(members=5, figure={"kind": kind}))
     assert sentence in text
     assert text.count("5 members") == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "ranks", "sentence"),
+    [
+        ("links", (100, 300), "Of each series the largest number of processes is shown."),
+        ("pattern", (300, 100), "The pattern is that of 300 processes."),
+        ("steps", (100,), "Bars are means of 5 members."),
+    ],
+)
+def test_a_caption_says_what_is_drawn_where_not_all_is(
+    factory: Factory, kind: str, ranks: tuple[int, ...], sentence: str
+) -> None:
+    assert sentence in caption(factory(("burst",), ranks, members=5, figure={"kind": kind}))
+    assert "shown" not in caption(factory(("burst",), (100,), members=5, figure={"kind": kind}))
 
 
 def test_the_best_of_a_group_is_explained(factory: Factory) -> None:

@@ -13,6 +13,7 @@ from analysis.spec import spec_of
 from analysis.style import series_style
 from analysis.table import figure_table
 from tramontane._simulator import schedule
+from tramontane.claims import distributions
 from tramontane.study.workloads.workloads import Halo
 
 from .conftest import Factory
@@ -70,6 +71,14 @@ def test_delays_are_drawn_in_microseconds_with_a_legend(delayed: xr.Dataset) -> 
     assert heights == pytest.approx([60, 50])
 
 
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_where_no_packet_waits_an_axis_still_begins_at_zero(factory: Factory) -> None:
+    dataset = factory(("minimal",), (1000,), figure={"kind": "delay-distribution"})
+    above, below = draw(with_delays(dataset, [[4, 0, 0, 0, 0]])).axes
+    assert above.get_ylim() == (0, 1)
+    assert below.get_ylim() == (0, 103)
+
+
 def test_series_without_delays_are_left_out_and_none_at_all_is_said(delayed: xr.Dataset) -> None:
     delayed["delay_packets"][0] = np.nan
     rows = delays.delay_table(delayed, spec_of(delayed))
@@ -83,8 +92,10 @@ def congested(factory: Factory, levels: dict[str, float], **figure: Any) -> xr.D
     shape = (*dataset["time_s"].shape, 4, 4)
     data = np.ones(shape) * np.array(list(levels.values()))[:, None, None, None, None]
     data[:, :, 1, 0, 3] *= 3
-    dataset["congestion_mean"] = ((*dataset["time_s"].dims, "source_bin", "destination_bin"), data, {"units": "s"})
-    return dataset
+    dims = (*dataset["time_s"].dims, "source_bin", "destination_bin")
+    packets = np.ones(shape)
+    packets[..., 0, 3] = 5
+    return dataset.assign(congestion_mean=(dims, data, {"units": "s"}), congestion_packets=(dims, packets))
 
 
 def test_each_series_is_a_matrix_on_one_colour_scale(factory: Factory) -> None:
@@ -102,11 +113,16 @@ def test_each_series_is_a_matrix_on_one_colour_scale(factory: Factory) -> None:
 
 
 def test_how_high_and_how_even_congestion_is_by_hand(factory: Factory) -> None:
-    """Of 16 pairs 15 have 50 us, and one, the mean of its members, 100 us."""
-    table = numbers(congested(factory, {"minimal": 5e-5}))
+    """Of 16 pairs 15 have 50 us, and one, which exchanges 5 packets of 20, the mean of its members, 100 us."""
+    dataset = congested(factory, {"minimal": 5e-5})
     mean, spread = (15 * 50 + 100) / 16, 50 * 15**0.5 / 16
-    assert table.headings[1:] == ["mean, µs", "median, µs", "95 %, µs", "largest, µs", "unevenness"]
-    assert table.rows[0][1:] == [f"{mean:.3g}", "50", "62.5", "100", f"{spread / mean:.3g}"]
+    table = numbers(dataset)
+    words = ("mean of packets", "median of pairs", "95 % of pairs", "largest of pairs")
+    assert table.headings[1:] == [*(f"{word}, µs" for word in words), "unevenness of pairs"]
+    assert table.rows[0][1:] == ["62.5", "50", "62.5", "100", f"{spread / mean:.3g}"]
+    dataset["congestion_sum"] = dataset["congestion_mean"] * dataset["congestion_packets"]
+    level = distributions.matrix(dataset, "a", {"series": "minimal", "ranks": "8"}, 8).level
+    assert table.rows[0][1] == f"{1e6 * np.median(level):.3g}", "as statements have it"
 
 
 def test_colours_are_logarithmic_where_series_lie_far_apart(factory: Factory) -> None:

@@ -141,3 +141,15 @@ def test_what_has_carried_nothing_is_an_empty_panel(dataset: xr.Dataset) -> None
     dataset["link_max_load"] = 0 * dataset["link_max_load"]
     assert len(panels(dataset)) == 1
     assert [text.get_text() for text in draw(dataset).axes[0].texts] == ["no results yet"]
+
+
+def test_parts_of_the_time_of_an_ensemble_are_means_and_add_up(waiting: xr.Dataset) -> None:
+    members = xr.concat([waiting] * 3, "member", data_vars="all")
+    members["waiting_s"][:] = 0
+    for member, cause in enumerate((0, 0, 1)):  # a rank waits all the time, now for this and now for that
+        members["waiting_s"][member, :, :, :, cause] = members["time_s"][member]
+    own = links.waiting_table(members, spec_of(members))
+    first = own[(own["group"] == "torus-S") & (own["label"] == "ring-4")]
+    assert first["share"].tolist() == pytest.approx([2 / 3, 1 / 3])
+    words = "The busiest links between switches of the first of 3 members, from switch to switch"
+    assert summaries(members)[1].title.startswith(words), "whose loads are not the medians of the figure"

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import xarray as xr
 
 from analysis import report, svg
 from analysis.draw import draw_files
@@ -123,6 +124,14 @@ def test_plots_hold_the_curves_of_the_figure(factory: Factory) -> None:
     assert {band["legendgroup"] for band in bands} == set(lines)
     assert len(bands) == 3
     assert plot["layout"]["xaxis"]["type"] == "log"
+
+
+def test_under_the_pointer_an_interval_of_sampled_stages_is_no_range_of_members(factory: Factory) -> None:
+    dataset = factory(("burst",), (10, 100))
+    for name, value in (("stages_left_out", 40.0), ("steady_error", 0.1)):
+        dataset[name] = xr.full_like(dataset["time_s"], value)
+    (line,) = [trace for trace in json.loads(interactive.plot(dataset))["data"] if "customdata" in trace]
+    assert all(text.startswith("<br>95 % interval: ") for text in line["customdata"])
 
 
 def test_other_figures_and_empty_ones_have_no_plot(factory: Factory) -> None:

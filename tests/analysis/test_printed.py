@@ -65,3 +65,16 @@ def test_printed_steps_are_a_bar_below_that_of_their_series(factory: Factory) ->
     np.testing.assert_allclose([bar.get_x() for bar in bars[2:4]], [0, 50])
     assert bars[0].get_facecolor() == bars[2].get_facecolor() != bars[1].get_facecolor()
     assert "Times as printed" in caption(dataset)
+
+
+def test_printed_steps_stand_below_a_series_by_whatever_the_legend_calls_it_and_are_not_cut_off(
+    factory: Factory,
+) -> None:
+    dataset = told(forecast(factory, (64,)), ("step_time_s", {"series": "old", "step": "model work"}, {"64": 3.2}))
+    figure = json.loads(dataset.attrs["figure_json"]) | {"labels": {"old": "as it was"}}
+    dataset = dataset.assign_attrs(figure_json=json.dumps(figure))
+    axes = compose(steps.panels(dataset, spec_of(dataset))).axes[-1]
+    assert [text.get_text() for text in axes.texts] == ["as it was", "as it was, as printed", "new"]
+    bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    assert max(bar.get_width() for bar in bars) == 200
+    assert axes.get_xlim()[1] > 200

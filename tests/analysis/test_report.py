@@ -240,7 +240,12 @@ def test_a_plot_that_the_browser_has_opened_is_drawn(factory: Factory, tmp_path:
 
 @pytest.mark.parametrize(
     ("doi", "words"),
-    [("10.5194/x", "of Zheng, Y. (2018)."), ("10.1/unknown", "of doi:10.1/unknown."), ("", "of the paper.")],
+    [
+        ("10.5194/x", "of Zheng, Y. (2018)."),
+        ("10.32604/y", "of Working group 2: weather (2020)."),
+        ("10.1/unknown", "of doi:10.1/unknown."),
+        ("", "of the paper."),
+    ],
 )
 def test_a_figure_is_compared_with_that_of_its_own_paper(
     factory: Factory, tmp_path: Path, doi: str, words: str
@@ -249,7 +254,7 @@ def test_a_figure_is_compared_with_that_of_its_own_paper(
     references.parent.mkdir()
     references.write_text(
         "Z: {authors: 'Zheng, Y.', year: 2018, title: Simulation, doi: 10.5194/x}\n"
-        "W: {authors: 'Wang, Y.', year: 2020, title: Another, doi: 10.32604/y}\n"
+        "W: {authors: 'Working group 2: weather', year: 2020, title: Another, doi: 10.32604/y}\n"
     )
     file = tmp_path / "a.nc"
     write(factory(attrs={"paper_figure": "6", "paper_doi": doi}), file)

@@ -134,7 +134,8 @@ def test_names_of_series_are_marked_where_there_are_no_markers(factory: Factory)
 
     matrices = with_revisions(factory(("burst", "bruck"), (100,), figure={"kind": "congestion-matrix"}), *places)
     dims = ("series", "ranks", "source_bin", "destination_bin")
-    matrices["congestion_mean"] = (dims, np.ones((2, 1, 4, 4)), {"units": "s"})
+    ones = np.ones((2, 1, 4, 4))
+    matrices = matrices.assign(congestion_mean=(dims, ones, {"units": "s"}), congestion_packets=(dims, ones))
     assert [row[0].endswith(" (revision 1)") for row in numbers(matrices).rows] == [True, False]
     titles = [axes.get_title(loc="left") for axes in draw(matrices).axes[:2]]
     assert [title.endswith(" (revision 1)") for title in titles] == [True, False]

@@ -24,6 +24,7 @@ def claim(name: str, evaluated: int) -> dict[str, Any]:
     return {
         "id": name,
         "evaluated": evaluated,
+        "holds": evaluated // 4,
         "share": 0.25 if evaluated else None,
         "interval": [0.1, 0.5],
         "base_margin": -0.1,

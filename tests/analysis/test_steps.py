@@ -43,6 +43,17 @@ def test_a_role_has_its_own_steps_only(factory: Factory) -> None:
     assert [row[-3:] for row in table.rows] == [["800", "62.5", "37.5"], ["1600", "62.5", "37.5"]]
 
 
+def test_bars_of_an_ensemble_add_up_to_the_mean_of_its_times(factory: Factory) -> None:
+    """Each member is slow in another step: medians of the steps would show a time that no member takes."""
+    dataset = factory(("old",), (64,), members=3, figure={"kind": "steps"})
+    dims = (*dataset["time_s"].dims, "step")
+    times = np.array([[4.0, 1.0, 1.0], [1.0, 4.0, 1.0], [1.0, 1.0, 4.0]]).reshape(1, 1, 3, 3)
+    dataset = dataset.assign_coords(step=["work", "halo", "solve"]).assign(
+        step_time_s=(dims, times, {"units": "s"}), step_work_s=(dims, 0 * times, {"units": "s"})
+    )
+    assert steps.numbers(dataset, spec_of(dataset)).rows == [["old", "64", "6000", "33.3", "33.3", "33.3"]]
+
+
 def test_without_a_role_the_first_word_is_the_step(factory: Factory) -> None:
     dataset = forecast(factory, (64,), role=None)
     assert steps.numbers(dataset, spec_of(dataset)).headings[-2:] == ["model, %", "disk, %"]

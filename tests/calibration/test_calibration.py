@@ -202,7 +202,7 @@ def test_allreduces_enter_the_fit_stage_by_stage() -> None:
 
 def test_a_calibration_can_be_drawn(tmp_path: Path) -> None:
     from analysis.draw import draw_files
-    from analysis.figures import numbers
+    from analysis.figures import draw, numbers
     from tramontane.results.datasets import write
 
     messages = measured(TRUTH, noise=0.1)
@@ -215,6 +215,10 @@ def test_a_calibration_can_be_drawn(tmp_path: Path) -> None:
     rows = numbers(dataset).rows
     assert len(rows) == len(calibration.SIZES) + 2
     assert rows[-1][:2] == ["24 B, stage of an allreduce of 4 ranks", "1.3 µs"]
+    dataset["one_way_median_s"] *= 30
+    times = draw(dataset).axes[0]
+    drawn = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in times.lines[:3]])
+    assert times.get_ylim()[0] < drawn.min() < drawn.max() < times.get_ylim()[1], "medians are not cut off"
 
 
 def test_the_summary_names_all_that_was_asked_for() -> None:

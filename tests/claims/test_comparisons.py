@@ -78,6 +78,16 @@ def test_coincide() -> None:
         comparisons.coincide([power(-0.5), power(-0.5)], 0.1, Span(1e5, math.inf), MOST)
 
 
+def test_at_the_turn_of_an_allowed_distance_a_check_holds() -> None:
+    """A tenth more and a tenth less are a tenth, though 1.1 - 1 is rounded to more."""
+    here = Span(100, 100)
+    one, more = curve([1.0], width=0), curve([1.1], width=0)
+    assert comparisons.coincide([one, more], 0.1, here, MOST).holds is True
+    for value in (1.1, 0.9):
+        assert comparisons.printed(curve([value], width=0), {"100": 1.0}, 0.1, {}).holds is True
+        assert comparisons.printed(curve([value], width=0), {"100": 1.0}, 0.0999, {}).holds is False
+
+
 def test_apart() -> None:
     assert comparisons.apart(power(-0.5, 10), power(-0.5), (5, 20), ALL).holds is True
     assert comparisons.apart(power(-0.5, 3), power(-0.5), (5, 20), ALL).holds is False

@@ -28,10 +28,12 @@ def own(values: list[float], ranks: int = 10000, name: str = "a") -> distributio
     return distributions.delays(delayed({name: values}), name, {"series": name}, ranks)
 
 
-def test_shares_are_counted_in_whole_bins_and_evenly_inside_one() -> None:
+def test_shares_are_counted_in_whole_bins_and_inside_one_evenly_over_the_logarithm() -> None:
     shares = own([20, 40, 20, 10, 10])
     assert shares.below(30e-6).tolist() == pytest.approx([0.6] * 3)
-    assert shares.below(20e-6).tolist() == pytest.approx([0.4] * 3)
+    assert shares.below(20e-6).tolist() == pytest.approx([0.2 + 0.4 * np.log(2) / np.log(3)] * 3)
+    assert shares.below(5e-6).tolist() == pytest.approx([0.1] * 3)  # from 0 on there is no logarithm
+    assert shares.below(0).tolist() == [0.0] * 3
     assert shares.below(1).tolist() == pytest.approx([1.0] * 3)
 
 

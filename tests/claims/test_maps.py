@@ -88,3 +88,13 @@ def test_a_page_asks_for_a_map(tmp_path: Path) -> None:
     page.write_text("<!-- map: laptop tiny p2p put -->\n<!-- end -->\n")
     with pytest.raises(InputError, match="map: SCALE EXPERIMENT OVER UNDER ROWS COLUMNS"):
         pages.asked(page)
+
+
+def test_what_takes_no_time_has_no_ratio(tmp_path: Path) -> None:
+    store(tmp_path)
+    file = tmp_path / "results" / "laptop" / "datasets" / "tiny.nc"
+    data = datasets.read(file).load()
+    data["time_s"].loc[{"series": "put", "cost": COSTS[0], "wait": WAITS[0]}] = 0
+    datasets.write(data, file)
+    found = lines(tmp_path, "tiny p2p put cost wait ranks=64")
+    assert found[2] == "| 0 ns/B |  | **0.667** | **0.334** | no |"

@@ -188,6 +188,20 @@ def test_crossings_are_where_medians_meet_with_the_places_of_all_members(tmp_pat
         crossings(tmp_path, "laptop", "huge")
 
 
+def test_a_crossing_is_of_the_medians_that_the_other_tables_show(tmp_path: Path) -> None:
+    """Of two members the median of times is their mean: 1 and 9 are 5, where the median of logarithms would be 3."""
+    data = dataset({"a": [4.0, 4.0], "b": [1.0, 1.0]}, x=(100, 10000), members=2)
+    data["time_s"].loc[{"series": "a"}] = 4.0
+    data["time_s"].loc[{"series": "b", "ranks": 100}] = 1.0
+    data["time_s"].loc[{"series": "b", "ranks": 10000}] = [1.0, 9.0]
+    write(tmp_path, data, {"x": "ranks"})
+    row = crossings(tmp_path, "laptop", "tiny").splitlines()[2]
+    place = rounded(100 * 100 ** (np.log(4) / np.log(5)))
+    assert row.startswith(f"| a | b | {place} (")
+    assert row.endswith(" | 0.25 at 100, 1.25 at 10,000 |")
+    assert times(tmp_path, "laptop", "tiny").splitlines()[3] == "| b | 1,000 | 5,000 |"
+
+
 def test_crossings_are_told_as_far_as_both_were_run(tmp_path: Path) -> None:
     """Of what one of two series lacks at a process count, and of what one member lacks, nothing is made up."""
     nan = float("nan")

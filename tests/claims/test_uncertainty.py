@@ -16,7 +16,7 @@ from tramontane.claims.boxes import find_box
 from tramontane.claims.draws import TOGETHER, Tried
 from tramontane.claims.matching import matches
 from tramontane.claims.screening import effects
-from tramontane.claims.share_tables import drawn_together, row
+from tramontane.claims.share_tables import drawn_together, held_on, row
 from tramontane.claims.shares import influence, nearest_turn, shares, wilson
 from tramontane.claims.uncertainty import Answer, about, as_data, spell
 from tramontane.errors import InputError
@@ -354,6 +354,21 @@ def test_values_are_spelled_with_their_units() -> None:
 def test_a_study_says_how_many_runs_a_machine_has(name: str, runs: str) -> None:
     of: Any = SimpleNamespace(study=load_study(name, ROOT), scale="laptop", found=[None] * 30, size=4)
     assert f" {runs}. Of 30 intervals at 95 % about 1.5 miss by chance" in about(of)
+
+
+@pytest.mark.parametrize(
+    ("holds", "of", "words"),
+    [
+        (199, 200, "more than 99 % of 200"),
+        (200, 200, "100 % of 200"),
+        (1, 256, "less than 1 % of 256"),
+        (0, 256, "0 % of 256"),
+        (63, 64, "98 % of 64"),
+        (0, 0, "none of 0"),
+    ],
+)
+def test_a_share_is_all_or_nothing_only_where_it_is(holds: int, of: int, words: str) -> None:
+    assert held_on({"holds": holds, "evaluated": of}) == words
 
 
 def test_parameters_that_few_draws_do_not_tell_apart_are_named() -> None:

@@ -762,6 +762,12 @@ def test_claims_are_a_table(claimed: Path, tramontane: Callable[..., Answer]) ->
     [
         ("steps: [{work: {time: 1 us}}, {transposition: WINDOWED}]", "steps[1]"),
         ("steps: [{loop: {times: 2, steps: [{work: {time: 1 us}}, {transposition: WINDOWED}]}}]", "steps[0].steps[1]"),
+        ("steps: [{transposition: WIDE}, {transposition: WINDOWED}]", "steps[1]"),
+        (
+            "communicators: {fours: {consecutive: 4}}, "
+            "steps: [{transposition: AMONG_FOURS}, {transposition: WINDOWED}]",
+            "steps[1]",
+        ),
         (
             "roles: {a: {every: 2, group: 0, steps: [{work: {time: 1 us}}]}, "
             "b: {others: true, steps: [{transposition: WINDOWED}]}}",
@@ -774,7 +780,9 @@ def test_goal_names_the_step_that_it_can_not_say(
 ) -> None:
     windowed = "{grid: [64, 64, 4], algorithm: sliding-window, radix: 2}"
     text = f"ranks: 64\nmachine: {{topology: torus, geometry: [4, 4, 4]}}\nworkload: {{kind: program, {steps}}}\n"
-    answer = tramontane("goal", write(here, text.replace("WINDOWED", windowed)), "-o", "x.goal")
+    text = text.replace("WIDE", windowed.replace("2}", "64}")).replace("WINDOWED", windowed)
+    text = text.replace("AMONG_FOURS", windowed.replace("}", ", communicator: fours}"))
+    answer = tramontane("goal", write(here, text), "-o", "x.goal")
     assert answer.status == 2
     assert answer.err.startswith(f"point.yaml: workload.{key}.algorithm: found sends that wait until another one")
     assert not (here / "x.goal").exists()

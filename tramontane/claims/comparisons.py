@@ -93,9 +93,10 @@ def coincide(curves: Sequence[Band], near: float, span: Span, most: float) -> Ou
     outcomes, margins = [], []
     for one, other in combinations(curves, 2):
         first, second = common(one, other, span)
-        distance = _quotient(np.maximum(first.median, second.median), np.minimum(first.median, second.median)) - 1
+        ratio = _quotient(np.maximum(first.median, second.median), np.minimum(first.median, second.median))
+        distance = ratio - 1
         overlap = np.minimum(_quotient(second.high, first.low), _quotient(first.high, second.low)) - 1
-        places = np.fmax(near - distance, overlap)
+        places = np.fmax(1 + near - ratio, overlap)  # 1.1 is 10 % more than 1, though 1.1 - 1 is rounded to more
         found = np.asarray(places >= 0)
         shared = overlapping(first, second)
         margins.append(Margin(at_most_places(places, most), SHARE, _ends(first), inclusive=True))
@@ -251,8 +252,11 @@ def printed(
         raise Lacking(f"at {', '.join(map(count, lacking))} processes", (curve.name,), places)
     own = curve.at(np.array(sorted(wanted)))
     stated = np.array([wanted[x] for x in own.x.tolist()])
-    off = own.median / stated - 1
-    margin = Margin(near - float(np.abs(off).max()), SHARE, _ends(own), inclusive=True)
+    ratio = own.median / stated
+    off = ratio - 1
+    # Not near - |off|: 1.1 is 10 % more than 1, though 1.1 - 1 is rounded to more.
+    inside = min(float((1 + near - ratio).min()), float((ratio - (1 - near)).min()))
+    margin = Margin(inside, SHARE, _ends(own), inclusive=True)
     told = _beside(own, wanted)
     for name, band, times in [("", curve, fitted), *((f"{band.name}: ", band, times) for band, times in others)]:
         known = {float(ranks): time for ranks, time in times.items() if float(ranks) in band.x}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tramontane.claims.bands import SERIES
 from tramontane.errors import InputError
 from tramontane.results import datasets
+from tramontane.results.members import middle
 from tramontane.results.revisions import MEMBER, newest_members
 from tramontane.support.formatting import rounded
 from tramontane.support.tables import markdown
@@ -23,9 +24,9 @@ Floats = NDArray[np.float64]
 def crossings(root: Path, scale: str, experiment: str) -> str:
     """Return for each pair of series, and whatever else is varied, where one becomes faster than the other.
 
-    A place is that of the medians, interpolated in the logarithms of time and of the axis. Its band has the places of
-    all pairs of members that have run on both sides of it. Where curves do not meet, the table says by how much the one
-    is slower at both ends.
+    A place is that of the medians of times, interpolated in the logarithms of their ratio and of the axis. Its band has
+    the places of all pairs of members that have run on both sides of it. Where curves do not meet, the table says by
+    how much the one is slower at both ends.
 
     Raises
     ------
@@ -38,7 +39,7 @@ def crossings(root: Path, scale: str, experiment: str) -> str:
     time = newest_members(dataset, "time_s")["time_s"]
     if MEMBER not in time.dims:
         time = time.expand_dims(MEMBER)
-    time = time.where(time > 0).sortby(along)  # a time of 0 has no logarithm
+    time = time.sortby(along)
     others = [str(dim) for dim in time.dims if dim not in (along, MEMBER, SERIES)]
     rows = [
         [*place, *row]
@@ -71,12 +72,14 @@ def _places(time: xr.DataArray, others: list[str]) -> Iterator[tuple[list[str], 
 def _rows(time: xr.DataArray, along: str) -> Iterator[list[str]]:
     for first, second in itertools.combinations(time[SERIES].values.tolist(), 2):
         pair = time.sel({SERIES: [first, second]})
-        pair = pair.isel({along: np.flatnonzero(pair.notnull().any(MEMBER).all(SERIES))})
-        if pair.sizes[along] < 2:
+        medians = middle(pair, [MEMBER])
+        both = np.flatnonzero((medians > 0).all(SERIES))  # a time of 0 has no logarithm
+        if both.size < 2:
             continue
+        pair, medians = pair.isel({along: both}), medians.isel({along: both})
         x = pair[along].values.astype(float)
-        one, two = np.log(pair.values)
-        ratio = np.nanmedian(two, axis=0) - np.nanmedian(one, axis=0)
+        one, two = np.log(pair.where(pair > 0).values)
+        ratio = np.subtract(*np.log(medians.sel({SERIES: [second, first]}).values))
         ends = f"{np.exp(ratio[0]):.3g} at {rounded(x[0])}, {np.exp(ratio[-1]):.3g} at {rounded(x[-1])}"
         of_members = [b - a for a, b in itertools.product(one, two)]
         words = [_said(turn, x, of_members) for turn in _turns(x, ratio)]

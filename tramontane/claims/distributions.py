@@ -42,9 +42,15 @@ class Delays:
     packets: Floats
 
     def below(self, delay: float) -> Floats:
-        """Return each member's share of packets delayed by less than `delay` [s]; inside a bin packets lie evenly."""
-        width = np.where(self.upper > self.lower, self.upper - self.lower, 1.0)
-        inside = np.where(self.upper <= delay, 1.0, np.clip((delay - self.lower) / width, 0.0, 1.0))
+        """Return each member's share of packets delayed by less than `delay` [s].
+
+        Inside a bin packets lie evenly over the logarithm of the delay, as figures draw them; over the delay itself in
+        the bin from 0 on, which has no logarithm.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = np.log(delay / self.lower) / np.log(self.upper / self.lower)
+        part = np.where(self.lower > 0, part, delay / np.where(self.lower > 0, 1.0, self.upper))
+        inside = np.where(self.upper <= delay, 1.0, np.clip(part, 0.0, 1.0))
         return np.asarray((self.packets * inside).sum(axis=1) / self.packets.sum(axis=1))
 
     def cumulative(self) -> Floats:

@@ -12,6 +12,7 @@ import xarray as xr
 from tramontane.claims.bands import SERIES
 from tramontane.errors import InputError, closest
 from tramontane.results import datasets
+from tramontane.results.members import middle
 from tramontane.results.revisions import MEMBER, newest_members
 from tramontane.support.formatting import coordinate
 from tramontane.support.tables import markdown
@@ -83,8 +84,8 @@ def _table(time: xr.DataArray, over: str, under: str, rows: str, columns: str) -
     lines = []
     for values in itertools.product(*(time[dim].values.tolist() for dim in (*others, rows))):
         place = dict(zip((*others, rows), values, strict=True))
-        first, second = (time.sel({**place, SERIES: name}).transpose(columns, MEMBER).values for name in (over, under))
-        found = [_ratio(*pair) for pair in zip(first, second, strict=True)]
+        pairs = time.sel({**place, SERIES: [over, under]}).transpose(columns, SERIES, MEMBER)
+        found = [_ratio(*pair) for pair in zip(middle(pairs, [MEMBER]).values, pairs.values, strict=True)]
         if any(found):
             lines.append([*map(coordinate, values), *map(_cell, found), _changes(found, across)])
     head = [*others, rows, *across, "sign changes"]
@@ -98,11 +99,12 @@ class _Ratio(NamedTuple):
     agreed: bool
 
 
-def _ratio(over: np.ndarray, under: np.ndarray) -> _Ratio | None:
-    over, under = over[np.isfinite(over)], under[np.isfinite(under)]
-    if not (over.size and under.size):
+def _ratio(medians: np.ndarray, members: np.ndarray) -> _Ratio | None:
+    """Return the ratio of one median to another, and whether the members of both agree; None unless it is a number."""
+    if not (medians[0] >= 0 and medians[1] > 0):
         return None
-    value = float(np.median(over) / np.median(under))
+    value = float(medians[0] / medians[1])
+    over, under = (own[np.isfinite(own)] for own in members)
     slower = over[:, None] > under[None, :]
     return _Ratio(value, bool(slower.all() if value > 1 else not slower.any()))
 

@@ -64,8 +64,6 @@ def drawn_together(data: Mapping[str, Any]) -> list[str]:
 
 def row(own: Mapping[str, Any]) -> list[str]:
     """Return a statement in the cells of `HEAD`."""
-    of = own["evaluated"]
-    counted = f"{100 * own['holds'] / of:.0f} % of {of}" if of else "none of 0"
     interval = own["interval"]  # none where machines were drawn from no prior
     margin = f"{own['base_margin']:+.2g}" if own["base_margin"] is not None else "no finite one"
     if own["base_holds"] is None:
@@ -79,7 +77,7 @@ def row(own: Mapping[str, Any]) -> list[str]:
         box += f" ({count(own['box_inside'])} draws)"
     return [
         own["id"],
-        counted if interval else f"no share, {of} machines",
+        held_on(own) if interval else f"no share, {own['evaluated']} machines",
         f"{100 * interval[0]:.0f} to {100 * interval[1]:.0f} %" if interval else "none",
         f"{own['checks_decided']} of {own['checks']}",
         process_counts(*own["ranks"]),
@@ -88,6 +86,19 @@ def row(own: Mapping[str, Any]) -> list[str]:
         box or "none",
         _said(own["turn"]["differs"] if own["turn"] else None, ", ") or "none",
     ]
+
+
+def held_on(own: Mapping[str, Any]) -> str:
+    """Return on which share of how many machines a statement holds: of all or none only where it is all or none."""
+    holds, of = own["holds"], own["evaluated"]
+    if not of:
+        return "none of 0"
+    words = f"{100 * holds / of:.0f} %"
+    if words == "100 %" and holds < of:
+        words = "more than 99 %"
+    if words == "0 %" and holds:
+        words = "less than 1 %"
+    return f"{words} of {of}"
 
 
 def process_counts(first: float, last: float) -> str:

@@ -8,6 +8,7 @@ import xarray as xr
 
 from tramontane.errors import InputError
 from tramontane.results import datasets
+from tramontane.results.members import middle
 from tramontane.results.revisions import MEMBER, REVISION, label, newest, newest_members
 from tramontane.support.formatting import coordinate
 from tramontane.support.tables import markdown
@@ -37,9 +38,8 @@ def times(root: Path, scale: str, experiment: str) -> str:
     found = newest_members(dataset, shown)
     now, time = newest(found), found[shown] * (1 if shown == _SLOWDOWN else _MILLI)
     revision = found[REVISION].where(time.notnull()) if REVISION in found else xr.full_like(time, np.nan)
-    both = xr.Dataset({"time": time, "revision": revision})
-    if MEMBER in both.dims:
-        both = both.median(MEMBER)  # all that are left at a place are of one revision
+    over = [MEMBER] if MEMBER in time.dims else []  # all that are left at a place are of one revision
+    both = xr.Dataset({"time": middle(time, over), "revision": middle(revision, over)})
     both = both.dropna(along, how="all", subset=["time"])
     lines = [str(dim) for dim in both["time"].dims if dim != along]
     both = both.stack(row=lines).dropna("row", how="all", subset=["time"]) if lines else both.expand_dims("row")

@@ -2,11 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tramontane.cli.options import to_write
+
+if TYPE_CHECKING:
+    from tramontane.study.workloads.kinds import Workload
 
 
 def goal(
@@ -38,7 +41,22 @@ def goal(
     except ValueError as error:
         refused = InputError.of_line(point_file, error)
         if refused and refused.key == "workload.algorithm" and isinstance(point.workload, Program):
-            refused.key = f"{next(point.workload.windowed_steps())}.algorithm"  # a schedule has rounds and no steps
+            steps = list(point.workload.windowed_steps(point.ranks))  # a schedule has rounds and no steps
+            cause = next((key for key, step, ranks in steps if _is_refused(step, ranks)), steps[0][0])
+            refused.key = f"{cause}.algorithm"
         raise refused or error from None
     print(display_path(output))
     print(plural(point.ranks, "rank"), file=sys.stderr)
+
+
+def _is_refused(step: "Workload", ranks: int) -> bool:
+    """Return whether it is a step that GOAL can't say."""
+    from tramontane.substrates.simulator import schedule
+
+    try:
+        own = schedule(step, ranks)
+        for rank in range(ranks):
+            own.goal(rank)
+    except ValueError:
+        return True
+    return False

@@ -189,6 +189,7 @@ scales: {{smoke: {{}}}}
 figure: {{x: seed, {figure}}}
 """
 HALO = "{kind: halo, width: 3, grid: [64, 64, 8]}"
+STATISTICS = "base: {statistics: {congestion: 4}, "
 ROLES = (
     "{kind: program, roles: {servers: {leaders: 4, steps: [{work: {time: 1 ms}}]}, "
     "model: {others: true, steps: [{work: {time: 2 ms}}]}}}"
@@ -237,6 +238,16 @@ def test_a_formula_in_the_name_of_a_series_that_could_not_be_drawn_is_refused(pr
             "kind: steps, role: model",
             "figure.role: found 'model'; allowed: nothing: no point has roles",
         ),
+        (
+            "{kind: program, steps: [{work: {time: 1 ms}}]}",
+            "kind: steps, reduce: {seed: min}",
+            "figure.reduce: found beside kind steps; allowed: beside kind scaling alone",
+        ),
+        (
+            HALO,
+            "kind: delay-distribution, best: [{series: b, of: '*'}]",
+            "figure.best: found beside kind delay-distribution; allowed: beside kind scaling alone",
+        ),
         (JOBS, "kind: steps", "figure.kind: found steps, of several jobs, which pass side by side; allowed: another"),
         (
             ROLES,
@@ -282,6 +293,17 @@ def test_there_is_one_best_radix_at_a_number_of_processes(project: Path, line: L
     assert validate_file(file) == "experiment"
 
 
+def test_two_series_have_two_labels(project: Path, line: Line) -> None:
+    file = project / "configs/experiments/own.yaml"
+    text = FIGURES.format(workload=HALO, figure="lines: series, labels: {first: one, second: one}")
+    text = text.replace("seed: [1, 2]", "series: [first, second], seed: [1, 2]")
+    file.write_text(text + "variants: {series: {first: {}, second: {allocation: random}}}\n")
+    expected = "figure.labels.second: found 'one', as 'first' is called; allowed: a text of its own"
+    assert expected in line(validate_file, file)
+    file.write_text(file.read_text().replace("second: one", "second: other"))
+    assert validate_file(file) == "experiment"
+
+
 @pytest.mark.parametrize("kind", ["scaling", "steps", "links", "radix"])
 def test_words_are_no_axis_of_numbers(project: Path, line: Line, kind: str) -> None:
     file = project / "configs/experiments/own.yaml"
@@ -291,12 +313,19 @@ def test_words_are_no_axis_of_numbers(project: Path, line: Line, kind: str) -> N
     assert expected in line(validate_file, file)
 
 
-def test_a_map_of_links_is_of_one_point_a_machine_and_a_pattern_of_one_workload(project: Path, line: Line) -> None:
+def test_a_map_or_matrix_is_of_one_point_and_a_pattern_of_one_workload(project: Path, line: Line) -> None:
     file = project / "configs/experiments/own.yaml"
     text = FIGURES.format(workload=HALO, figure="kind: link-map")
     file.write_text(text.replace("base: {", "base: {statistics: {links: each}, "))
     expected = "figure.kind: found link-map, with several points a machine, by seed; allowed: one point a machine"
     assert expected in line(validate_file, file)
+    for kind in ("congestion-matrix", "delay-distribution"):
+        text = FIGURES.format(workload=HALO, figure=f"kind: {kind}").replace("base: {", STATISTICS)
+        file.write_text(text)
+        expected = f"figure.kind: found {kind}, with several points a series, by seed; allowed: one point a series"
+        assert expected in line(validate_file, file)
+        file.write_text(text.replace("x: seed", "lines: seed"))
+        assert validate_file(file) == "experiment"
     text = FIGURES.format(workload=HALO, figure="kind: pattern")
     file.write_text(text)
     assert validate_file(file) == "experiment"

@@ -420,7 +420,7 @@ class Congestion(Check):
         description="Groups of curves, from the lowest; within a group the order is open."
     )
     by: Annotated[str, Choice(("level", "unevenness"))] = Field(
-        description="Mean over all pairs of processes, or its variation between them."
+        description="Mean delay of all packets, or how the mean delays of pairs of processes vary."
     )
     ranks: Count = Field(description="Number of processes.")
 

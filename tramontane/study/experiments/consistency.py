@@ -93,6 +93,11 @@ def _check_axes(experiment: Experiment) -> None:
                 problem = f"found {show(name)}, which is used already"
                 raise InputError(origin.source, origin.key, name, "each dimension once", problem=problem)
             taken.append(name)
+    for key, given in (("reduce", figure.reduce), ("best", figure.best)):
+        if given and figure.kind != "scaling":
+            # Of several values at a point, such as its steps, each would be of another point.
+            problem = f"found beside kind {figure.kind}"
+            raise InputError(experiment.path, f"figure.{key}", None, "beside kind scaling alone", problem=problem)
 
 
 def _check_texts(experiment: Experiment) -> None:
@@ -182,6 +187,10 @@ def _check_results(expansion: Expansion) -> None:
     if figure.kind == "radix" and several:
         problem = f"found radix, with several best ones at an x, by {', '.join(several)}"
         raise InputError(experiment.path, "figure.kind", figure.kind, "one best radix at each x", problem=problem)
+    several = [name for name in others if name not in _lines(experiment, expansion.dims)]
+    if figure.kind in ("congestion-matrix", "delay-distribution") and several:
+        problem = f"found {figure.kind}, with several points a series, by {', '.join(several)}"
+        raise InputError(experiment.path, "figure.kind", figure.kind, "one point a series", problem=problem)
     if figure.kind == "pattern" and any(point.workload != points[0].workload for point in points):
         problem = "found pattern, of several workloads"
         raise InputError(experiment.path, "figure.kind", figure.kind, "one workload", problem=problem)
@@ -245,12 +254,22 @@ def _check_series(experiment: Experiment) -> None:
             problem = f"no series {show(name)}"
             hint = closest(name, names)
             raise InputError(experiment.path, f"figure.labels.{name}", name, allowed, problem=problem, hint=hint)
+    firsts: dict[str, str] = {}
+    for name, text in figure.labels.items():
+        first = firsts.setdefault(text, name)
+        if first != name:  # bars of both would be one, and the legend could not tell lines apart
+            problem = f"found {show(text)}, as {show(first)} is called"
+            raise InputError(experiment.path, f"figure.labels.{name}", text, "a text of its own", problem=problem)
+
+
+def _lines(experiment: Experiment, dims: Mapping[str, Sequence[Coordinate]]) -> tuple[str, ...]:
+    """Return the dimensions that make lines; where the figure names none, the series do."""
+    return experiment.figure.line_dimensions or ((_SERIES,) if _SERIES in dims else ())
 
 
 def _series(experiment: Experiment, dims: Mapping[str, Sequence[Coordinate]]) -> list[str] | None:
     """Return the names of the series; None where some are numbers, which get units that only a dataset knows."""
-    figure = experiment.figure
-    lines = figure.line_dimensions or ((_SERIES,) if _SERIES in dims else ())
+    figure, lines = experiment.figure, _lines(experiment, dims)
     named = {figure.x, MEMBER, *figure.reduce, *lines}
     others = [name for name, values in dims.items() if name not in named and len(values) > 1]
     parts = [dims[name] for name in (*lines, *others) if name in dims]

@@ -93,9 +93,11 @@ class Figure(Settings):
     x_scale: Annotated[str, Choice(AXIS_SCALES)] = Field("log", description="Horizontal axis.")
     y_scale: Annotated[str, Choice(AXIS_SCALES)] = Field("log", description="Vertical axis.")
     reduce: dict[str, Annotated[str, Choice(REDUCTIONS)]] = Field(
-        {}, description="How a dimension that is neither an axis nor makes lines is joined."
+        {}, description="For kind scaling: how a dimension that is neither an axis nor makes lines is joined."
     )
-    best: list[Best] = Field([], description="Groups of series drawn as one line, the best of each group.")
+    best: list[Best] = Field(
+        [], description="For kind scaling: groups of series drawn as one line, the best of each group."
+    )
 
     @property
     def letter(self) -> str:

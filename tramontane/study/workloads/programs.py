@@ -920,11 +920,16 @@ class Program(Communication):
             if isinstance(exchange, PutStep) and exchange.one_sided:
                 yield exchange.one_sided
 
-    def windowed_steps(self) -> Iterator[str]:
-        """Yield the keys of the steps of which only so many sends may be under way at a time."""
-        named = {f"workload.roles.{name}.steps": role.steps for name, role in self.roles.items()}
-        for above, steps in (named or {"workload.steps": self.steps}).items():
-            yield from (k for k, step in _keyed(steps, above) if isinstance(step, Communication) and step.windowed)
+    def windowed_steps(self, ranks: int) -> Iterator[tuple[str, Transposition | Collective, int]]:
+        """Yield the steps of which only so many sends may be under way at a time: key, step, and how many do it."""
+        sets: Mapping[str, tuple[Program | Role, int]] = {
+            f"workload.roles.{name}": (role, self._ranks_of(role, ranks)) for name, role in self.roles.items()
+        } or {"workload": (self, ranks)}
+        for above, (own, size) in sets.items():
+            for key, step in _keyed(own.steps, f"{above}.steps"):
+                if isinstance(step, Transposition | Collective) and step.windowed:
+                    named = step.communicator if isinstance(step, StepOf) else None
+                    yield key, step, _size_of(own.communicators.get(named or ALL), size)
 
     def accesses(self) -> Iterator[Write | Read]:
         """Yield the steps that read or write."""
