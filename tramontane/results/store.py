@@ -11,6 +11,7 @@ that it says. What fails one of these is set aside and counts as missing.
 
 import functools
 import gzip
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -226,6 +227,9 @@ def _proven(path: Path, identity: str, matrix: Path, stamp: Any) -> _Proof:
     """Look at a file of a point; once while its `stamp` is the same."""
     if stamp[0] is None:
         return _Proof(stamp)
+    for file, known in zip((path, matrix), stamp, strict=True):
+        if known is not None and not stat.S_ISREG(known[-1]):  # to read a pipe may never end
+            return _Proof(stamp, f"{file.name} is no regular file")
     try:
         form = FAILURE if path.name.endswith(_FAILURE) else RECORD
         record = checked(path.read_bytes(), identity, form)
@@ -259,16 +263,16 @@ def _tell(line: str, stamp: Any) -> None:
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
-    """Return what changes when a file does; None if there is none."""
+    """Return what changes when a file does, and last its mode; None if there is none."""
     try:
         known = path.stat()
     except OSError:
         return None
-    return known.st_ino, known.st_mtime_ns, known.st_ctime_ns, known.st_size
+    return known.st_ino, known.st_mtime_ns, known.st_ctime_ns, known.st_size, known.st_mode
 
 
 def _modified(path: Path) -> int:
     try:
         return path.stat().st_mtime_ns
-    except FileNotFoundError:
+    except OSError:  # none there, or a link to itself
         return 0
