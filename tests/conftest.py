@@ -265,7 +265,7 @@ class PrivateSlurm:
 
     def wait_for(self, condition: Callable[[], object]) -> None:
         """Wait until a condition holds; fail if it does not in time."""
-        wait_for(condition, lambda: f"jobs: {self.jobs()}", every=0.2)
+        wait_for(condition, lambda: self.ask("squeue", "--states=all", "-h", "-o", "%i %T %r"), every=0.2)
 
 
 def missing_for_slurm() -> list[str]:

@@ -6,10 +6,14 @@ found, what is allowed*, and the command line ends with exit status 2. Everythin
 """
 
 import difflib
+import errno
 import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
+
+LIMITS = {errno.EMFILE: "ulimit -n", errno.ENFILE: "fs.file-max", errno.EAGAIN: "ulimit -u", errno.ENOMEM: "ulimit -v"}
+"""What tells how many files, processes and bytes of memory the system grants, by what it says beyond that."""
 
 MOST = 1000
 """Characters of each part of an error line that repeats what somebody wrote."""
@@ -106,9 +110,10 @@ class InputError(Exception):
 
 
 def refused_by_system(error: OSError) -> str:
-    """Return one line for what the system refused: the file, and why."""
+    """Return one line for what the system refused: the file, why, and what tells of the limit."""
     place = f"{display_path(error.filename)}: " if isinstance(error.filename, str | Path) else ""
-    return f"{place}{error.strerror or error}"
+    limit = f" (limit: {LIMITS[error.errno]})" if error.errno in LIMITS else ""
+    return f"{place}{error.strerror or error}{limit}"
 
 
 def why_unread(error: Exception) -> str:

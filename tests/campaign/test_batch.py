@@ -3,6 +3,7 @@
 import errno
 import io
 import json
+import math
 import multiprocessing
 import os
 import signal
@@ -395,6 +396,27 @@ def test_the_memory_of_one_point_is_not_that_of_another(fake: Any) -> None:
     assert large["peak_rss_bytes"] > 200 * 2**20
     assert large["peak_rss_bytes"] - small["peak_rss_bytes"] == pytest.approx(199 * 2**20, rel=0.1)
     assert peak_memory() > 0
+
+
+@pytest.mark.parametrize("found", [math.nan, math.inf, -1e-9, "soon", None])
+def test_a_time_that_is_none_is_an_error(fake: Any, found: Any) -> None:
+    class Wrong(type(fake)):  # type: ignore[misc]
+        def run(self, point: Point) -> dict[str, Any]:
+            return {"substrate": "other", "time_s": found}
+
+    with pytest.raises(PointError) as told:
+        run_forked(point(4), Wrong())
+    assert str(told.value) == f"other gave {found!r} as the time [s], which is none"
+
+
+def test_what_a_program_of_another_does_not_say_is_named(fake: Any) -> None:
+    class Silent(type(fake)):  # type: ignore[misc]
+        def run(self, point: Point) -> dict[str, Any]:
+            said: dict[str, Any] = {}
+            return {"time_s": said["time_s"]}
+
+    with pytest.raises(PointError, match=r"^KeyError: 'time_s'$"):
+        run_forked(point(4), Silent())
 
 
 def test_a_process_that_ends_without_a_word_is_an_error(fake: Any) -> None:

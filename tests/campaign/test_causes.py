@@ -49,6 +49,19 @@ def test_a_job_that_slurm_does_not_take_is_told(tmp_path: Path, monkeypatch: pyt
     assert line == "run_batch failed: OUT_OF_MEMORY; see a.log, snakemake.log"
 
 
+@pytest.mark.parametrize("last", ["1.5 s simulated in 0.2 s", "1.5 s measured", "failed: deadlock"])
+def test_what_a_batch_says_of_a_point_is_no_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str) -> None:
+    """It was killed afterwards, and said no more."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.log").write_text(f"0123456789abcdef {last}\n")
+    ended = "SLURM-job '7' failed, SLURM status is: 'OUT_OF_MEMORY'. Detailed failure reason unavailable"
+    line = why(written(tmp_path, block("run_batch", message=ended)), tmp_path)
+    assert line == "run_batch failed: OUT_OF_MEMORY; see a.log, snakemake.log"
+    killed = "Command '['bash', 'x']' died with <Signals.SIGKILL: 9>.\n"
+    line = why(written(tmp_path, block("run_batch"), after=killed), tmp_path)
+    assert line == "run_batch failed: its process was ended by signal 9 (SIGKILL); see a.log, snakemake.log"
+
+
 def test_a_job_that_is_not_sent_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where Slurm keeps accounts, and has none of the name in the profile."""
     monkeypatch.chdir(tmp_path)

@@ -944,6 +944,45 @@ def test_the_command_that_init_prints_can_be_pasted(
     assert done.stdout == f"{tmp_path / name}\n"
 
 
+@pytest.mark.parametrize(
+    ("name", "encoding", "printed"),
+    [
+        (b"Andr\xe9's", "utf-8", b"Andr\xe9's"),
+        (b"Andr\xe9's", "ascii", b"Andr\xe9's"),
+        (b"Andr\xc3\xa9", "utf-8", b"Andr\xc3\xa9"),
+        (b"Andr\xc3\xa9", "ascii", rb"Andr\xe9"),
+    ],
+)
+def test_a_folder_is_told_as_the_system_has_it(tmp_path: Path, name: bytes, encoding: str, printed: bytes) -> None:
+    """Also where its name is not UTF-8; of what a stream can't encode, the code is told."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tramontane", "init", name],
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": f"{encoding}:strict", "PYTHONPATH": str(ROOT)},
+    )
+    assert done.stdout == printed + b"\n"
+    if printed == name:
+        command = done.stderr.partition(b" && ")[0]
+        told = subprocess.run(["sh", "-c", command + b" && pwd"], cwd=tmp_path, capture_output=True, check=True)
+        assert told.stdout == os.fsencode(tmp_path) + b"/" + name + b"\n"
+
+
+def test_what_a_users_limits_refuse_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "point.yaml").write_text(POINT)
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -n 8; exec {sys.executable} -m tramontane run point.yaml"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "Too many open files (limit: ulimit -n)\n"
+
+
 def test_other_errors_of_the_system_stay_visible(
     tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

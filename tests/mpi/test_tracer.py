@@ -1,5 +1,6 @@
 """Programs that are traced: each form of call, in C and Fortran, with each MPI library; and what is wrong in traces."""
 
+import contextlib
 import os
 import shutil
 import struct
@@ -931,6 +932,24 @@ def test_an_older_trace_is_named_that_a_killed_run_has_left(any_mpi: Program, tm
         app, ["trace", "--output", str(tmp_path / "trace"), "--", *any_mpi.library.mpirun, "1", "true"]
     )
     assert told.stderr.splitlines()[0] == f"{aside} has an older trace, which a run that was killed has left there"
+
+
+def test_two_runs_do_not_trace_into_one_folder(any_mpi: Program, tmp_path: Path) -> None:
+    """The second one would take what the first one has written so far for an older trace."""
+    name = any_mpi.library.name
+    second = (
+        f"{sys.executable} -m tramontane trace --environment {name} --output trace -- true 2> told; echo $? >> told"
+    )
+    first = f"echo first > $TRAMONTANE_TRACE/rank-0000000.trace; {second}"
+    (tmp_path / "trace").mkdir()
+    (tmp_path / "trace" / "rank-0000000.trace").write_text("older")
+    with contextlib.chdir(tmp_path):
+        assert tracing.trace(["sh", "-c", first], Path("trace"), name, strip=False) == (0, True)
+    assert (tmp_path / "told").read_text().splitlines() == [
+        "--output: another run traces into 'trace'; allowed: another folder, or to wait for its end",
+        "2",
+    ]
+    assert (tmp_path / "trace" / "rank-0000000.trace").read_text() == "first\n"
 
 
 def test_without_a_rank_no_folder_stays(any_mpi: Program, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 from pathlib import Path
 
 import h5netcdf
@@ -53,6 +54,16 @@ def test_a_folder_in_the_place_of_a_dataset_is_told_and_stays(tmp_path: Path) ->
     with pytest.raises(InputError, match=r"own.nc: found a folder; allowed: a dataset, which is a file"):
         datasets.remove_unsound(folder)
     assert folder.is_dir()
+
+
+def test_a_pipe_in_the_place_of_a_dataset_is_removed_unread(tmp_path: Path) -> None:
+    pipe = tmp_path / "own.nc"
+    os.mkfifo(pipe)
+    signal.alarm(20)  # to read it would never end
+    assert not datasets.is_outrun(pipe, "")
+    assert datasets.remove_unsound(pipe).endswith("own.nc: no regular file; allowed: a dataset as tramontane wrote it")
+    signal.alarm(0)
+    assert not pipe.exists()
 
 
 def test_verifying_finds_what_a_point_does_not_give(project: Path) -> None:

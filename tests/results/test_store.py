@@ -198,6 +198,15 @@ def test_an_unchanged_file_keeps_its_time(tmp_path: Path) -> None:
     assert file.stat().st_mtime_ns > 10**9
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_regular_file_is_not_compared(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "file")
+    signal.alarm(20)  # to read a pipe may never end
+    with pytest.raises(UnwritableError, match=r"(no regular file|Is a directory): .*file'"):
+        write_if_changed(tmp_path / "file", "text")
+    signal.alarm(0)
+
+
 def test_not_a_number_is_refused() -> None:
     with pytest.raises(ValueError, match="JSON"):
         dump({"time_s": float("nan")})
@@ -262,6 +271,38 @@ def test_what_is_not_as_it_was_written_is_set_aside_and_told(
     assert store.files(IDENTITY) == []
     store.write(record())
     assert store.has(IDENTITY)
+
+
+@pytest.mark.parametrize("place", ["record", "matrix"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_regular_file_is_set_aside_unread(
+    tmp_path: Path, place: str, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To read a pipe, or /dev/zero, would never end."""
+    store = Store(tmp_path)
+    store.write({**record(), "result": {"time_s": 1.0, "congestion": {"bins": 0}}})
+    path = store.path(IDENTITY) if place == "record" else store.congestion_path(IDENTITY)
+    path.unlink()
+    {"pipe": os.mkfifo, "device": lambda to: to.symlink_to("/dev/zero"), "folder": os.mkdir}[kind](path)
+    signal.alarm(20)  # or the test would never end, either
+    assert not store.has(IDENTITY)
+    signal.alarm(0)
+    record_file = store.path(IDENTITY)
+    aside = f"{record_file}: {path.name} is no regular file; set aside as {record_file.name}.damaged-1\n"
+    assert capsys.readouterr().err == aside
+    store.write(record())
+    assert store.read(IDENTITY) == record()
+
+
+def test_a_link_to_itself_is_no_record(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    path = store.path(IDENTITY)
+    path.parent.mkdir(parents=True)
+    path.symlink_to(path.name)
+    assert not store.has(IDENTITY)
+    assert store.changed_at(IDENTITY) == 0
+    store.write(record())
+    assert store.read(IDENTITY) == record()
 
 
 def test_another_points_record_is_not_believed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -134,6 +134,33 @@ def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path
     assert asked(slurm, "%l %m", earlier) == {f"11:00 {math.ceil((1.3 * needed + 300e6) / 2**20)}M"}
 
 
+def test_jobs_that_a_killed_campaign_has_left_do_not_run_beside_those_of_the_next(slurm: Any, project: Path) -> None:
+    text = EXPERIMENT.replace("[1, 2, 3, 4, 5, 6, 7, 8]", "[1, 2]").replace("[512, 512, 128]", "[4096, 4096, 256]")
+    (project / "configs" / "experiments" / "tiny.yaml").write_text(text)
+    use_profile(project)
+    others = set(slurm.jobs())
+    alien = slurm.ask("sbatch", "--parsable", "--mem=10", "--output=/dev/null", "--wrap=sleep 600").strip()
+    campaign = start(project, slurm)
+    try:
+        slurm.wait_for(lambda: running_steps(slurm))
+        campaign.kill()
+        campaign.communicate(timeout=900)
+        left = jobs_since(slurm, {*others, alien})
+        campaign = start(project, slurm)
+        _, err = campaign.communicate(timeout=900)
+    finally:
+        if campaign.poll() is None:
+            os.killpg(campaign.pid, 9)
+    log = (project / "results" / "smoke" / "logs" / "snakemake.log").read_text()
+    assert campaign.returncode == 0, f"{err}\n{log}"
+    assert re.fullmatch(r"\d+ jobs? of a run that was killed cancelled", err.splitlines()[0])
+    later = slurm.jobs()
+    assert "CANCELLED" in {later[job] for job in left}
+    assert later[alien] == "RUNNING"
+    slurm.ask("scancel", alien)
+    assert len(records(project)) == 2
+
+
 def gpu_is_here() -> bool:
     try:
         _simulator.accelerator()

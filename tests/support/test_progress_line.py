@@ -19,6 +19,13 @@ def test_all_things_come_in_order(monkeypatch: pytest.MonkeyPatch, stream: type[
     assert list(with_progress([3, 1, 2], "reading")) == [3, 1, 2]
 
 
+def test_a_terminal_that_moves_no_cursor_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    list(with_progress(range(4), "reading experiments"))
+    assert terminal.getvalue() == ""
+
+
 def test_a_terminal_says_what_is_done_and_a_log_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     terminal, log = Terminal(), io.StringIO()

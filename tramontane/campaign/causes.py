@@ -33,6 +33,8 @@ _UNSENT = re.compile(r"^Exception in run_job for rule \w+: (.+?)(?=\n\[|\Z)", re
 _ENDED = re.compile(
     r"^Command '.*' (?:died with <Signals\.\w+: (\d+)>|returned non-zero exit status (\d+))", re.MULTILINE
 )
+#: What a batch says of a point that has ended: whatever ended the batch came later, and left it no word.
+_POINT = re.compile(r"[0-9a-f]{16} (?:\S+ s (?:simulated|measured)|failed:)")
 _SNAKEMAKE = re.compile(r"^(?:\w+Error|\w+Exception)\b.*", re.MULTILINE)
 _FINISHED = re.compile(r"^Finished job", re.MULTILINE)
 _CAUSED = re.compile(r"\[Errno \d+\] (.*)")
@@ -148,7 +150,8 @@ def _last_line(log: Path) -> str:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return ""
-    return _short(next((line for line in reversed(lines) if line.strip()), ""))
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    return "" if _POINT.match(last) else _short(last)
 
 
 def _short(line: str) -> str:

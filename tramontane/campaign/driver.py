@@ -25,7 +25,7 @@ from tramontane.campaign.plan import Plan, Resources, check_scale, make_plan, wr
 from tramontane.campaign.profiles import read_profile
 from tramontane.campaign.progress import CampaignTally, progress
 from tramontane.campaign.rules import Rules
-from tramontane.campaign.slurm import Limits, commands_first, find_limits
+from tramontane.campaign.slurm import Limits, cancel_left, commands_first, find_limits
 from tramontane.errors import InputError, display_path
 from tramontane.results.store import Store
 from tramontane.substrates import devices, spack
@@ -120,6 +120,8 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
         if lock is None:
             _say(f"another run of the {scale} campaign is going on in this checkout; wait for it, or stop it first")
             return 1
+        if cluster and (left := cancel_left(root, scale)):
+            _say(f"{plural(left, 'job')} of a run that was killed cancelled")
         plan = make_plan(
             root, scale, experiments, resources, refresh=options.refresh, run=options.run, where=options.where
         )

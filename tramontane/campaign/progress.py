@@ -17,6 +17,7 @@ from tramontane.campaign.packing import Job
 from tramontane.results.proof import UNSOUND
 from tramontane.results.store import Store
 from tramontane.support.formatting import roughly
+from tramontane.support.progress_line import can_change
 
 #: Plain lines appear for each of so many parts of the points, and after so many seconds.
 PLAIN_PARTS, PLAIN_SECONDS = 10, 30.0
@@ -246,5 +247,5 @@ class LiveProgress:
 
 
 def progress(stream: TextIO) -> PlainProgress | LiveProgress:
-    """Return the progress that fits `stream`: a line can't change on a terminal that moves no cursor."""
-    return LiveProgress(stream) if stream.isatty() and os.environ.get("TERM") != "dumb" else PlainProgress(stream)
+    """Return the progress that fits `stream`."""
+    return LiveProgress(stream) if can_change(stream) else PlainProgress(stream)

@@ -3,7 +3,7 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,23 +90,35 @@ def attempts(batch: str, number: int) -> Attempts:
     number : int
         How many jobs were sent; an ending that Slurm has forgotten counts as want of memory.
     """
-    # The same study has the same batches wherever it runs: others', and those of another checkout, are not these.
-    jobs = _ask("squeue", "--me", "--states=all", "--noheader", "--format=%i|%T|%k|%Z")
-    rows = (line.split("|", 3) for line in jobs.splitlines())
-    here = Path.cwd()
     ended = {
-        int(row[0]): row[1]
-        for row in rows
-        if len(row) == 4
-        and row[0].isdigit()
-        and row[2].strip().endswith(batch)
-        and Path(row[3].strip()).resolve() == here
-        if row[1] in _OUT_OF_TIME | _NOT_ITS_FAULT | _FAILED
+        job: state
+        for job, state, comment in _jobs(Path.cwd(), "all")
+        if comment.endswith(batch) and state in _OUT_OF_TIME | _NOT_ITS_FAULT | _FAILED
     }
     known = [ended[job] for job in sorted(ended)][-number:] if number else []
     time = sum(state in _OUT_OF_TIME for state in known)
     others = sum(state in _NOT_ITS_FAULT for state in known)
     return Attempts(memory=number - time - others, time=time)
+
+
+def cancel_left(root: Path, scale: str) -> int:
+    """Cancel the jobs that a campaign has left in the queue when it was killed; return how many there were.
+
+    Others run the same points soon.
+    """
+    left = [job for job, _, comment in _jobs(root, "PENDING,RUNNING,SUSPENDED") if f"_wildcards_{scale}_" in comment]
+    if left:
+        _ask("scancel", *map(str, left))
+    return len(left)
+
+
+def _jobs(folder: Path, states: str) -> Iterator[tuple[int, str, str]]:
+    """Yield number, state and comment of each of the user's jobs in such a state that were sent from a folder."""
+    # The same study has the same batches wherever it runs: others', and those of another checkout, are not these.
+    told = _ask("squeue", "--me", f"--states={states}", "--noheader", "--format=%i|%T|%k|%Z")
+    for row in (line.split("|", 3) for line in told.splitlines()):
+        if len(row) == 4 and row[0].isdigit() and Path(row[3].strip()).resolve() == folder.resolve():
+            yield int(row[0]), row[1], row[2].strip()
 
 
 def _ask(*command: str) -> str:

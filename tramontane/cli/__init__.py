@@ -4,8 +4,10 @@ A mistake in the input is one line and exit status 2 (see :mod:`tramontane.error
 room whose work it is, and print; they import what they need when they run, so that each is as quick as it can be.
 """
 
+import codecs
 import errno
 import gc
+import io
 import os
 import select
 import sys
@@ -44,14 +46,19 @@ from tramontane.cli.uncertainty import uncertainty
 from tramontane.cli.utilisation import utilisation
 from tramontane.cli.validate import validate
 from tramontane.cli.verify import verify
-from tramontane.errors import InputError, refused_by_system
+from tramontane.errors import LIMITS, InputError, refused_by_system
 from tramontane.support.files import UnwritableError
 
-#: What a file system may refuse to anybody; whatever else goes wrong with a file is a defect, and shows where.
-_NOT_OURS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.EFBIG)
+#: What the system may refuse to anybody: files, and what a user's limits are for. Else it is a defect, and shows where.
+_NOT_OURS = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE, errno.EFBIG, *LIMITS}
+)
 
 #: The descriptor of standard output, whatever stands in its place in Python.
 _STDOUT = 1
+
+#: How what is printed is encoded where the encoding of a stream lacks it.
+_AS_IT_CAME = "tramontane-as-it-came"
 
 #: Exit status of a command that SIGINT has ended.
 _INTERRUPTED = 130
@@ -102,6 +109,9 @@ def main() -> None:
     """Run the command line and exit."""
     # A command keeps what it has read until it ends: to look for garbage among it often takes time and finds none.
     gc.set_threshold(100_000)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_AS_IT_CAME)
     try:
         status = app(standalone_mode=False)
     except InputError as error:
@@ -123,6 +133,17 @@ def main() -> None:
     if status == _INTERRUPTED:  # typer's word for Ctrl-C; a campaign that was stopped has said more, and ended
         fail("stopped", _INTERRUPTED)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _as_it_came(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Give names of files as the system has them, whatever their encoding, and else what a stream lacks as its code."""
+    try:
+        return codecs.lookup_error("surrogateescape")(error)
+    except UnicodeError:
+        return codecs.lookup_error("backslashreplace")(error)
+
+
+codecs.register_error(_AS_IT_CAME, _as_it_came)
 
 
 def _unread() -> bool:

@@ -29,8 +29,6 @@ def trace(
     from tramontane.substrates.mpi import tracing
     from tramontane.support.formatting import plural, rounded, size_unit
 
-    if (aside := mpi_traces.laid_aside(output)) is not None:
-        print(f"{display_path(aside)} has an older trace, which a run that was killed has left there", file=sys.stderr)
     status, written = tracing.trace(command, output, environment, strip=strip)
     failed = typer.Exit(status if status >= 0 else 128 - status)  # as a shell tells of a signal
     if not written:

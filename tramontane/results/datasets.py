@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from tramontane.errors import InputError
-from tramontane.support.files import write_atomically
+from tramontane.support.files import is_special, write_atomically
 from tramontane.support.layout import Layout
 
 #: Values of a dataset that is read: a file of some bytes may claim any number [B].
@@ -75,6 +75,8 @@ def read(path: Path, content: bytes | None = None) -> xr.Dataset:
         If it is damaged, too large for any campaign, has changed, or has no digest.
     """
     allowed = "a dataset as tramontane wrote it"
+    if content is None and is_special(path):  # to read a pipe may never end
+        raise InputError(path, "", None, allowed, problem="no regular file")
     try:
         with xr.open_dataset(path if content is None else io.BytesIO(content), engine="h5netcdf") as opened:
             if opened.nbytes > MOST_BYTES:
@@ -117,6 +119,8 @@ def is_outrun(path: Path, records: str) -> bool:
     """Return whether a dataset was made of other records than those with this digest; what is damaged says nothing."""
     import h5py  # noqa: PLC0415 (xarray would read all variables' names and sizes, too)
 
+    if is_special(path):
+        return False
     try:
         with h5py.File(path) as file:
             return bool(file.attrs.get(RECORDS) != records)

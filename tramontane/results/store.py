@@ -11,6 +11,7 @@ that it says. What fails one of these is set aside and counts as missing.
 
 import functools
 import gzip
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -60,10 +61,10 @@ class Store:
     root: Path
     folder: Path = POINTS
 
-    @property
-    def _home(self) -> Path:
-        """The folder below which records lie; what is published lies beside what is studied."""
-        return self.root if self.folder == PUBLISHED else home(self.root)
+    @functools.cached_property
+    def _place(self) -> Path:
+        """The folder in which records lie; what is published lies beside what is studied."""
+        return Path(self.root if self.folder == PUBLISHED else home(self.root), self.folder)
 
     def path(self, identity: str) -> Path:
         """Return where the record of the point `identity` (16 hex digits) lies, or would lie."""
@@ -82,7 +83,7 @@ class Store:
         return self._file(identity, _CHECKPOINT)
 
     def _file(self, identity: str, ending: str) -> Path:
-        return Path(self._home, self.folder, identity[:2], identity + ending)
+        return self._place.joinpath(identity[:2], identity + ending)
 
     def has(self, identity: str) -> bool:
         """Return whether the point has a sound result, and its last attempt did not fail."""
@@ -142,8 +143,11 @@ class Store:
         return proof.sound
 
     def _proven(self, identity: str, path: Path) -> "_Proof":
+        own = _stamp(path)
+        if own is None:  # as most are before a campaign
+            return _Proof(None)
         matrix = self.congestion_path(identity)
-        return _proven(path, identity, matrix, (_stamp(path), _stamp(matrix)))
+        return _proven(path, identity, matrix, (own, _stamp(matrix)))
 
     def _set_aside(self, path: Path, flaw: str, stamp: Any) -> None:
         """Rename an unsound file, or ignore it where that is not ours to do; say so in one line, once."""
@@ -185,7 +189,7 @@ class Store:
 
     def identities(self) -> Iterator[str]:
         """Yield the identities of all points that have a record, in order."""
-        for path in sorted(Path(self._home, self.folder).glob(f"??/*{_RECORD}")):
+        for path in sorted(self._place.glob(f"??/*{_RECORD}")):
             if not path.name.endswith(_FAILURE) and not path.name.startswith("."):
                 yield path.name.removesuffix(_RECORD)
 
@@ -224,8 +228,9 @@ class _Proof(NamedTuple):
 @functools.cache
 def _proven(path: Path, identity: str, matrix: Path, stamp: Any) -> _Proof:
     """Look at a file of a point; once while its `stamp` is the same."""
-    if stamp[0] is None:
-        return _Proof(stamp)
+    for file, known in zip((path, matrix), stamp, strict=True):
+        if known is not None and not stat.S_ISREG(known[-1]):  # to read a pipe may never end
+            return _Proof(stamp, f"{file.name} is no regular file")
     try:
         form = FAILURE if path.name.endswith(_FAILURE) else RECORD
         record = checked(path.read_bytes(), identity, form)
@@ -259,16 +264,16 @@ def _tell(line: str, stamp: Any) -> None:
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
-    """Return what changes when a file does; None if there is none."""
+    """Return what changes when a file does, and last its mode; None if there is none."""
     try:
         known = path.stat()
     except OSError:
         return None
-    return known.st_ino, known.st_mtime_ns, known.st_ctime_ns, known.st_size
+    return known.st_ino, known.st_mtime_ns, known.st_ctime_ns, known.st_size, known.st_mode
 
 
 def _modified(path: Path) -> int:
     try:
         return path.stat().st_mtime_ns
-    except FileNotFoundError:
+    except OSError:  # none there, or a link to itself
         return 0

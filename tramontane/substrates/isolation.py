@@ -7,6 +7,7 @@ the command line, whose own imports would count as the point's memory.
 """
 
 import json
+import math
 import os
 import pickle
 import signal
@@ -171,6 +172,7 @@ def _answer(point: "Point", substrate: Substrate) -> bytes:
     try:
         begun = processor_time() - building.spent()
         result = substrate.run(point)
+        _check(result)
         # A substrate whose simulation is a program of its own reports that one's memory.
         cost = {"peak_rss_bytes": peak_memory(), "cpu_s": processor_time() - building.spent() - begun}
         outcome = {"result": {**cost, **result}}
@@ -183,11 +185,20 @@ def _answer(point: "Point", substrate: Substrate) -> bytes:
     return json.dumps(outcome).encode()
 
 
+def _check(result: dict[str, Any]) -> None:
+    """Raise RuntimeError for a time that can be no time: programs of others, and clocks of machines, may err."""
+    time_s = result.get("time_s", 0.0)
+    if not (isinstance(time_s, int | float) and 0 <= time_s < math.inf):
+        raise RuntimeError(f"{result.get('substrate', 'the substrate')} gave {time_s!r} as the time [s], which is none")
+
+
 def _what_went_wrong(error: Exception) -> str:
     """Return it in one line."""
     if isinstance(error, MemoryError):
         return OUT_OF_MEMORY
-    return " ".join(f"{error}".split()) or type(error).__name__
+    text = " ".join(f"{error}".split())
+    # Of what is looked up, an error says the name alone.
+    return f"{type(error).__name__}: {text}" if isinstance(error, LookupError) else text or type(error).__name__
 
 
 def ended_by_signal(number: int) -> str:

@@ -114,11 +114,9 @@ def write_if_changed(path: Path, text: str) -> bool:
 
     An unchanged file keeps its time of modification, and so asks nothing of the workflow.
     """
-    try:
-        if path.read_text(encoding="utf-8") == text:
+    with contextlib.suppress(FileNotFoundError, IsADirectoryError, UnicodeDecodeError):
+        if not is_special(path) and path.read_text(encoding="utf-8") == text:
             return False
-    except (FileNotFoundError, UnicodeDecodeError):
-        pass
     write_atomically(path, text)
     return True
 

@@ -1,10 +1,16 @@
 """A line on a terminal that says how far something is."""
 
+import os
 import sys
 from collections.abc import Collection, Iterable
-from typing import TypeVar
+from typing import TextIO, TypeVar
 
 T = TypeVar("T")
+
+
+def can_change(stream: TextIO) -> bool:
+    """Return whether a line that is written to a stream can change: not in a log, nor where no cursor moves."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def with_progress(things: Collection[T], what: str) -> Iterable[T]:
@@ -19,7 +25,7 @@ def with_progress(things: Collection[T], what: str) -> Iterable[T]:
     what : str
         What the loop does, as the line says it.
     """
-    if not sys.stderr.isatty():
+    if not can_change(sys.stderr):
         return things
     from rich.console import Console  # noqa: PLC0415 - slow to import
     from rich.progress import track  # noqa: PLC0415

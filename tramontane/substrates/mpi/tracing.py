@@ -2,16 +2,18 @@
 
 import contextlib
 import errno
+import fcntl
 import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tramontane.errors import InputError
-from tramontane.study.traces.mpi_traces import is_named_as_part
+from tramontane.errors import InputError, display_path
+from tramontane.study.traces.mpi_traces import is_named_as_part, laid_aside
 from tramontane.substrates.mpi.build import build_tracer, missing_tools
 from tramontane.substrates.mpi.launch import SESSIONS
 from tramontane.substrates.mpi.libraries import INSTALL, Library, find_command, found
@@ -70,7 +72,8 @@ def trace(command: list[str], folder: Path, environment: str | None, *, strip: b
     Raises
     ------
     InputError
-        If there is no such library or command, something else is in the folder, or it can't be made.
+        If there is no such library or command, something else is in the folder, it can't be made, or another run
+        traces into it.
     RuntimeError
         If the tracing library can't be built.
     """
@@ -97,6 +100,10 @@ def _emptied(folder: Path) -> Iterator[None]:
             if not new and not (folder.is_dir() and all(map(is_named_as_part, folder.iterdir()))):
                 raise InputError("--output", "", str(folder), "a new folder, or one with nothing but a trace")
             folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_alone(folder))
+            if (left := laid_aside(folder)) is not None:
+                told = "has an older trace, which a run that was killed has left there"
+                print(f"{display_path(left)} {told}", file=sys.stderr)
             if any(folder.iterdir()):
                 aside = stack.enter_context(folder_beside(folder.resolve()))
                 _move_parts(folder, aside)
@@ -107,6 +114,23 @@ def _emptied(folder: Path) -> Iterator[None]:
             problem = f"found '{folder}': {error.strerror}"
             raise InputError("--output", "", None, "a place to write to", problem=problem) from None
         yield
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold a folder: a run would lay aside, as an older trace, what another one is writing there."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            problem = f"another run traces into '{folder}'"
+            raise InputError("--output", "", None, "another folder, or to wait for its end", problem=problem) from None
+        except OSError:  # of a network, without such locks
+            pass
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _move_parts(where: Path, to: Path) -> None:
