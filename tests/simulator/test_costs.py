@@ -150,6 +150,37 @@ def test_a_receive_walks_the_unexpected_messages(n: int) -> None:
     assert paid - free == pytest.approx((early * (early + 1) / 2 + early) * 30 * NS, rel=1e-6)
 
 
+def busy_seconds(ranks: int, *steps: tuple[int, int, int], **machine: Any) -> float:
+    """Return how long all ranks together are busy for the messages of all steps."""
+    return ranks * sum(
+        step["busy_s"] for step in Simulator().run(described(ranks, program(*steps), **machine))["steps"]
+    )
+
+
+def test_a_message_that_has_been_taken_is_walked_no_more() -> None:
+    """Ranks 0 and 1 walk past six messages; then only rank 1 finds one, of rank 0, to which it is late again."""
+    steps = ((LONG, 0, 1), (64, 0, 7), (LONG, 1, 2), (64, 0, 1))
+    paid = busy_seconds(8, *steps, matching={"unexpected": "30 ns"}) - busy_seconds(8, *steps)
+    assert paid == pytest.approx((2 * (6 * 7 / 2 + 6) + 1) * 30 * NS, rel=1e-9)
+
+
+def test_nobody_walks_past_headers_that_an_interface_keeps() -> None:
+    steps = ((LONG, 0, 1), (2**15, 0, 7))
+    dear: dict[str, Any] = {"matching": {"unexpected": "30 ns"}}
+    for progress, walks in (("calls", True), ("hardware", False)):
+        net = {"protocol": {"progress": progress}}
+        assert (busy_seconds(8, *steps, **net, **dear) > busy_seconds(8, *steps, **net)) == walks
+
+
+@pytest.mark.parametrize(("calls", "entries"), [("irecv-isend", 1.5 + 1), ("isend-recv", 1 + 1)])
+def test_who_receives_in_turn_has_one_receive_posted(calls: str, entries: float) -> None:
+    """A ring of three ranks, each with two messages: both receives are posted at once, or one after the other."""
+    work = {"kind": "halo", "width": 1, "grid": [6, 1, 2], "decomposition": [3, 1], "calls": calls}
+    ring = {"geometry": [3, 1, 1], "nodes_per_switch": 1}
+    free, paid = (seconds(3, work, **ring, **matching) for matching in ({}, {"matching": {"posted": "1 us"}}))
+    assert paid - free == pytest.approx(entries * US, rel=1e-6)
+
+
 @pytest.mark.parametrize("n", [16, 512, 1024, 8192, 8208])
 def test_an_expected_message_needs_no_copy(n: int) -> None:
     copied, direct = (seconds(2, exchange(n), protocol={"expected_eager": how}) for how in ("copied", "direct"))

@@ -287,6 +287,16 @@ def test_work_of_other_cpus_holds_up_no_message(tmp_path: Path) -> None:
     assert busy > 1090 * US
 
 
+def test_another_cpu_goes_on_when_an_interface_has_taken_a_message(tmp_path: Path) -> None:
+    """Processor 0 works for 1 ms; the other one has its message after header, get request and payload."""
+    text = """num_ranks 2
+    rank 0 { send 100000b to 1 }
+    rank 1 { r: recv 100000b from 0  w: calc 1000000  x: calc 2000000 cpu 1  x requires r }
+    """
+    found = run(trace(tmp_path, text), net=PAIR | {"protocol": {"progress": "hardware"}})["time_s"]
+    assert found == pytest.approx(2000 * US + 3 * 0.3 * US + (64 + 64 + 100_000) / 10e9, rel=1e-6)
+
+
 def test_messages_of_another_cpu_go_when_it_has_time(tmp_path: Path) -> None:
     text = """num_ranks 2
     rank 0 {{ a: calc 5000  b: calc 40000 cpu 1  s: send 64b to 1 cpu {cpu}  s requires a  {more} }}
