@@ -212,6 +212,35 @@ def test_copies_of_a_node_share_its_memory(ranks: int) -> None:
     assert own < US
 
 
+def test_an_unexpected_message_passes_the_memory_twice() -> None:
+    """512 B take 1 us: rank 1 copies what comes while it is late, and what it sends; rank 0 what it sends and gets."""
+    node = {"latency": "500 ns", "bandwidth": "10 GB/s", "memory_bandwidth": "512 MB/s", "copies": "shared"}
+    net = {"geometry": [2, 1, 1], "nodes_per_switch": 2, "node": node, "ranks_per_node": 2, "mapping": "cyclic"}
+    for steps, copies in ([((512, 0, 1),), 4], [((LONG, 1, 2), (512, 0, 1)), 5]):
+        assert busy_seconds(4, *steps, **net) == pytest.approx(copies * US, rel=1e-9)
+
+
+def test_a_shared_memory_that_is_faster_than_a_copy_costs_nothing() -> None:
+    node = {"latency": "500 ns", "bandwidth": "10 GB/s", "memory_bandwidth": "512 MB/s"}
+    net = {"geometry": [2, 1, 1], "node": node, "ranks_per_node": 2, "memory": {"bandwidth": "100 MB/s"}}
+    own, shared = (seconds(2, exchange(512), **net | {"node": node | more}) for more in ({}, {"copies": "shared"}))
+    assert own == shared > 10 * US
+
+
+def test_what_came_early_is_unpacked_while_its_rank_waits_for_more() -> None:
+    """Rank 1 has the message of rank 2 long before that of rank 3, which is all that it unpacks then."""
+    gather = {"gather": {"algorithm": "linear", "count": 32, "root": 0, "communicator": "three"}}
+    late = program((LONG, 0, 1), (2 * LONG, 3, 4))
+    work = late | {
+        "steps": [*late["steps"], gather],
+        "communicators": late["communicators"] | {"three": {"range": [1, 3]}},
+    }
+    free, paid = (
+        seconds(5, work, **unpack) - seconds(5, late, **unpack) for unpack in ({}, {"unpack": {"per_byte": "10 ns"}})
+    )
+    assert paid - free == pytest.approx(256 * 10 * NS, rel=1e-6)
+
+
 @pytest.mark.parametrize("picoseconds", [100, 400, 2000])
 def test_in_a_fixed_order_the_first_holds_up_the_others(picoseconds: int) -> None:
     """Of ranks 0 to 3 the last is late; of the i-th to whom it sends it is the i-th source."""
