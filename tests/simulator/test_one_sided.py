@@ -151,7 +151,8 @@ def test_who_is_not_in_the_communicator_pays_nothing(synchronisation: str) -> No
     step, costs = puts(synchronisation) | {"communicator": "pair"}, dict.fromkeys(COSTS, "5 us")
 
     def busy(ranks: int) -> float:
-        return ranks * sum(each["busy_s"] for each in run([step], ranks, costs=costs, communicators=among)["steps"])
+        result = run([step], ranks, costs=costs, communicators=among)
+        return ranks * sum(float(each["busy_s"]) for each in result["steps"])
 
     assert busy(5) == pytest.approx(busy(2), rel=1e-9)
 
