@@ -152,9 +152,8 @@ def test_a_receive_walks_the_unexpected_messages(n: int) -> None:
 
 def busy_seconds(ranks: int, *steps: tuple[int, int, int], **machine: Any) -> float:
     """Return how long all ranks together are busy for the messages of all steps."""
-    return ranks * sum(
-        step["busy_s"] for step in Simulator().run(described(ranks, program(*steps), **machine))["steps"]
-    )
+    result = Simulator().run(described(ranks, program(*steps), **machine))
+    return ranks * sum(float(step["busy_s"]) for step in result["steps"])
 
 
 def test_a_message_that_has_been_taken_is_walked_no_more() -> None:
