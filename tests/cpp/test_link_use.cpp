@@ -290,6 +290,18 @@ TEST_CASE("a packet may pass for so long that its bytes times that are no word")
     check_at_once(9, 500, {.moment = 50, .length = 58, .bytes = 31});
 }
 
+TEST_CASE("what passes in no time when the last bin ends is in the next one") {
+    for (const bool one_by_one : {false, true}) {
+        UseOverTime over_time(4, classes, one_by_one);
+        LinkMeter meter;
+        const Ticks end = Ticks{4} << over_time.width();
+        over_time.pass(meter, end, end, 2);
+        over_time.settle(meter);
+        CHECK(Ticks{2} << over_time.width() == end);  // wider bins
+        CHECK(over_time.of_class(0)[2].bytes == 2);
+    }
+}
+
 TEST_CASE("bins hold the last moments of a day") {
     constexpr Ticks late = ~Ticks{0} - (Ticks{1} << 50);
     device::HostMemory memory;

@@ -165,6 +165,25 @@ TEST_CASE("a revision of the model is old only where a later one has changed res
     CHECK(model_revision_of(machine) == 4);
 }
 
+TEST_CASE("a message takes the interface that its rule says, at both ends") {
+    Machine machine = two_nodes(3);
+    const PlacesRule rule{.ranks_per_node = 4, .mapping = "block", .tile = {}, .grid = {}, .nodes = {}};
+    const auto nic = [&](NicChoice choice, std::uint32_t rank, const Places::Sent& sent) {
+        machine.nic_choice = choice;
+        const Places places(rule, 8, machine);
+        return places.address(places.nic_of(places.of(rank), sent)).local;
+    };
+    for (std::uint32_t rank = 0; rank < 8; ++rank) {
+        const std::uint32_t local = rank % 4;
+        for (const Places::Sent sent : {Places::Sent{5, 0, 0}, {6, 1, 0}, {7, 0, 1}, {4, 7, 4}}) {
+            CHECK(nic(NicChoice::rank, rank, sent) == local % 3);
+            CHECK(nic(NicChoice::block, rank, sent) == local * 3 / 4);
+            CHECK(nic(NicChoice::round_robin, rank, sent) == (local + sent.round + sent.index) % 3);
+            CHECK(nic(NicChoice::destination, rank, sent) == (1 + sent.to % 4) % 3);
+        }
+    }
+}
+
 TEST_CASE("places follow from ranks, and ranks from places") {
     const Machine machine = two_nodes();
     for (const char* mapping : {"block", "cyclic", "random", "tile"}) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "given.hpp"
+#include "random.hpp"
 #include "rules/routing.hpp"
 #include "testing.hpp"
 #include "topologies/route_walk.hpp"
@@ -120,6 +121,24 @@ TEST_CASE("round-robin takes parallel links down in turn, each child for itself"
     CHECK(odd == std::vector<Port>{1, 3, 1, 3});
 }
 
+TEST_CASE("round-robin takes a tapered tree's parallel links down in turn, each child for itself") {
+    Machine m = tree({2, 2, 1, 1, 1, 3});  // two leaves of two nodes, three links from each to the top
+    m.nodes_per_switch = 2;
+    const auto topology = make_topology(m);
+    const Router router(*topology, "round-robin");
+    Queues queues;
+    const SwitchId top = 2;
+    std::vector<Port> first, second;
+    for (int turn = 0; turn < 4; ++turn) {
+        Route route = to(1);
+        first.push_back(router.next(top, route, Draw(0), queues).port);
+        route = to(3);
+        second.push_back(router.next(top, route, Draw(0), queues).port);
+    }
+    CHECK(first == std::vector<Port>{2, 0, 1, 2});
+    CHECK(second == std::vector<Port>{5, 3, 4, 5});
+}
+
 TEST_CASE("adaptive takes the least queue, any of several") {
     const auto topology = make_topology(tree({3, 4}));
     const Router router(*topology, "adaptive");
@@ -180,6 +199,46 @@ TEST_CASE("UGAL-G sees queues that UGAL does not") {
     }
 }
 
+TEST_CASE("UGAL-G takes the route with less in its queues, of the two that its packet would go") {
+    Machine plus;
+    plus.topology = "dragonfly-plus";
+    plus.geometry = {2, 3, 1, 4, 3};
+    plus.nodes_per_switch = 1;
+    Machine several = circulant();  // with two or three links between groups
+    several.geometry = {3, 5};
+    several.global_links = 4;
+    for (const Machine& m : {dragonfly(), circulant(), several, plus}) {
+        const auto topology = make_topology(m);
+        const Router minimal(*topology, "minimal"), detour(*topology, "valiant"), adaptive(*topology, "ugal-g");
+        int detours = 0;
+        for (std::uint64_t i = 0; i < 300; ++i) {
+            const Draw draw(mix(i));
+            Queues queues;
+            for (SwitchId at = 0; at < topology->switches(); ++at) {
+                for (Port port = 0; port < topology->wired_ports(); ++port) {
+                    queues.queued[{at, port}] = below(random_bits(i, at, port), 10);
+                }
+            }
+            const NodeId far = topology->nodes() - 1;
+            const auto queued = [&](const Router& router) {
+                Route route = to(far);
+                std::uint64_t sum = 0;
+                SwitchId at = 0;
+                for (Hop hop = router.next(at, route, draw, queues); !hop.ejects;
+                     hop = router.next(at, route, draw, queues)) {
+                    sum += queues.queue(at, hop.port);
+                    at = topology->neighbour(at, hop.port);
+                }
+                return sum;
+            };
+            const std::uint64_t direct = queued(minimal), other = queued(detour);
+            CHECK(queued(adaptive) == std::min(direct, other));
+            detours += other < direct ? 1 : 0;
+        }
+        CHECK(detours > 0);
+    }
+}
+
 TEST_CASE("PAR asks again at the gateway, UGAL does not, and nobody after the global link but SST/macro 7.1") {
     const auto topology = make_topology(circulant());
     const NodeId far = 3 * 4;  // by switch 2 of group 0, then switch 2 of group 3
@@ -201,6 +260,49 @@ TEST_CASE("PAR asks again at the gateway, UGAL does not, and nobody after the gl
         static_cast<void>(router.next(14, route, Draw(7), queues));
         CHECK((route.stage == Route::Stage::to_intermediate) == in_group);
     }
+}
+
+TEST_CASE("what a packet chooses at one switch says nothing of what it chooses at another") {
+    /// Pairs of choices at two switches, of many packets.
+    const auto pairs = [](const Machine& m, std::array<SwitchId, 2> at, NodeId far) {
+        const auto topology = make_topology(m);
+        std::set<std::pair<Port, Port>> found;
+        for (std::uint64_t i = 0; i < 200; ++i) {
+            const Draw draw(mix(i));
+            const auto port = [&](SwitchId each) {
+                Trail trail;
+                return topology->towards(each, topology->switch_of(far), far, trail, draw).port;
+            };
+            found.emplace(port(at[0]), port(at[1]));
+        }
+        return found.size();
+    };
+    Machine grid;
+    grid.topology = "hyperx";
+    grid.geometry = {3, 3, 2, 2};  // by two links each
+    grid.nodes_per_switch = 1;
+    CHECK(pairs(grid, {0, 2}, 8) == 4);
+    Machine groups = circulant();
+    groups.geometry = {4, 3};  // three switches of a group have a link to each other one
+    CHECK(pairs(groups, {2, 6}, 8) == 9);
+}
+
+TEST_CASE("PAR draws another candidate at the gateway") {
+    const auto topology = make_topology(circulant());
+    const Router router(*topology, "par");
+    int differ = 0;
+    for (std::uint64_t i = 0; i < 40; ++i) {
+        const auto candidate = [&](SwitchId at) {
+            Route route = to(3 * 4);
+            Queues queues;
+            for (Port port = 0; port < 4; ++port) queues.queued[{0, port}] = port == 2 ? 20 : 0;
+            queues.queued[{2, 4}] = 20;
+            static_cast<void>(router.next(at, route, Draw(mix(i)), queues));
+            return route.via / 4;
+        };
+        differ += candidate(0) != candidate(2) ? 1 : 0;
+    }
+    CHECK(differ > 20);
 }
 
 TEST_CASE("SST/macro 7.1 takes a detour's first leg for as long as the direct way") {

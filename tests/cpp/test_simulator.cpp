@@ -90,12 +90,23 @@ TEST_CASE("a server is booked for bytes, not for slots that they leave idle") {
     CHECK(arbiter.booked(pool, 100, 0) == 0);
     static_cast<void>(arbiter.book(pool, 100, 0, 100, 800));  // takes one slot of eight until 80'000
     const std::uint64_t slow = arbiter.booked(pool, 100, 0);
-    CHECK((slow == 99 || slow == 100));  // up to a byte is lost to whole slots
+    CHECK((slow == 99 || slow == 100));                // up to a byte is lost to whole slots
+    CHECK(arbiter.booked(pool, 100, 40'000) <= slow);  // nor those that are left of a gap
     static_cast<void>(arbiter.book(pool, 100, 0, 100, 100));
     CHECK(arbiter.booked(pool, 100, 0) <= slow + 100);
     CHECK(arbiter.booked(pool, 100, 0) > slow);
     CHECK(arbiter.booked(pool, 100, 79'900) == 1);
     CHECK(arbiter.booked(pool, 100, 80'000) == 0);
+}
+
+TEST_CASE("a server forgets its oldest idle time when it has too many gaps") {
+    Pool<Gaps> pool;
+    Arbiter arbiter;
+    for (Ticks i = 1; i <= 20; ++i) {  // each comes until i x 10^6, and leaves a gap after the one before
+        static_cast<void>(arbiter.book(pool, 100, 0, 100, i * 10'000));
+    }
+    const Passage next = arbiter.book(pool, 100, 0, 1, 0);  // which may need one more: of the gaps 14 are left
+    CHECK(next.head_leaves == 6'000'000);
 }
 
 TEST_CASE("a server never passes more than its bandwidth") {

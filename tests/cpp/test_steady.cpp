@@ -88,6 +88,18 @@ TEST_CASE("ranks that drift apart are as uncertain as the drift over what is lef
     CHECK(near(watched.forecast().half_width, 19 * 25, 1e-9));
 }
 
+TEST_CASE("the first quarter does not count, and of the others as many long as short ones do") {
+    Repeats watched(1, 3 * 200, 200, 0.01);
+    Ticks now = 0;
+    for (std::uint32_t repeat = 1; repeat <= 200 && 3 * repeat <= watched.rounds(); ++repeat) {
+        now += repeat <= 7 ? 5000 : repeat % 2 == 0 ? 900 : 1100;
+        watched.ended(3 * repeat, 0, now);
+    }
+    // Of 24 durations that are known then, five do not count, nor does one so that their number is even.
+    CHECK(watched.simulated() == 26);
+    CHECK(near(watched.forecast().repeat, 1000, 1e-9));
+}
+
 namespace {
 
 /// Two ranks, 50 repeats of which each takes 10 at least; some take `pace`, and the first rank ends 1 before the other.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -88,6 +89,13 @@ def test_random_is_drawn_from_the_seed() -> None:
     assert min(found) > hops(8, "first-available")
     # All nodes, in any order: every pair communicates once, whoever is who.
     assert hops(128, "random") == visits(list(range(128)), TORUS)
+
+
+def test_any_node_may_be_the_first_of_a_random_order() -> None:
+    nodes, seeds = 5, 1000
+    first = Counter(int(_simulator.random_order(nodes, seed)[0]) for seed in range(seeds))
+    assert first.keys() == set(range(nodes))
+    assert all(abs(count - seeds / nodes) < 4 * (seeds * 0.2 * 0.8) ** 0.5 for count in first.values())
 
 
 @pytest.mark.parametrize(

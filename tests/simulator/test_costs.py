@@ -149,6 +149,36 @@ def test_a_receive_walks_the_unexpected_messages(n: int) -> None:
     assert paid - free == pytest.approx((early * (early + 1) / 2 + early) * 30 * NS, rel=1e-6)
 
 
+def busy_seconds(ranks: int, *steps: tuple[int, int, int], **machine: Any) -> float:
+    """Return how long all ranks together are busy for the messages of all steps."""
+    result = Simulator().run(described(ranks, program(*steps), **machine))
+    return ranks * sum(float(step["busy_s"]) for step in result["steps"])
+
+
+def test_a_message_that_has_been_taken_is_walked_no_more() -> None:
+    """Ranks 0 and 1 walk past six messages; then only rank 1 finds one, of rank 0, to which it is late again."""
+    steps = ((LONG, 0, 1), (64, 0, 7), (LONG, 1, 2), (64, 0, 1))
+    paid = busy_seconds(8, *steps, matching={"unexpected": "30 ns"}) - busy_seconds(8, *steps)
+    assert paid == pytest.approx((2 * (6 * 7 / 2 + 6) + 1) * 30 * NS, rel=1e-9)
+
+
+def test_nobody_walks_past_headers_that_an_interface_keeps() -> None:
+    steps = ((LONG, 0, 1), (2**15, 0, 7))
+    dear: dict[str, Any] = {"matching": {"unexpected": "30 ns"}}
+    for progress, walks in (("calls", True), ("hardware", False)):
+        net = {"protocol": {"progress": progress}}
+        assert (busy_seconds(8, *steps, **net, **dear) > busy_seconds(8, *steps, **net)) == walks
+
+
+@pytest.mark.parametrize(("calls", "entries"), [("irecv-isend", 1.5 + 1), ("isend-recv", 1 + 1)])
+def test_who_receives_in_turn_has_one_receive_posted(calls: str, entries: float) -> None:
+    """A ring of three ranks, each with two messages: both receives are posted at once, or one after the other."""
+    work = {"kind": "halo", "width": 1, "grid": [6, 1, 2], "decomposition": [3, 1], "calls": calls}
+    ring = {"geometry": [3, 1, 1], "nodes_per_switch": 1}
+    free, paid = (seconds(3, work, **ring, **matching) for matching in ({}, {"matching": {"posted": "1 us"}}))
+    assert paid - free == pytest.approx(entries * US, rel=1e-6)
+
+
 @pytest.mark.parametrize("n", [16, 512, 1024, 8192, 8208])
 def test_an_expected_message_needs_no_copy(n: int) -> None:
     copied, direct = (seconds(2, exchange(n), protocol={"expected_eager": how}) for how in ("copied", "direct"))
@@ -178,6 +208,35 @@ def test_copies_of_a_node_share_its_memory(ranks: int) -> None:
     own = seconds(2 * ranks, work, **net, **split, node=node)
     assert shared == pytest.approx(2 * ranks * US, rel=1e-9)
     assert own < US
+
+
+def test_an_unexpected_message_passes_the_memory_twice() -> None:
+    """512 B take 1 us: rank 1 copies what comes while it is late, and what it sends; rank 0 what it sends and gets."""
+    node = {"latency": "500 ns", "bandwidth": "10 GB/s", "memory_bandwidth": "512 MB/s", "copies": "shared"}
+    net = {"geometry": [2, 1, 1], "nodes_per_switch": 2, "node": node, "ranks_per_node": 2, "mapping": "cyclic"}
+    assert busy_seconds(4, (512, 0, 1), **net) == pytest.approx(4 * US, rel=1e-9)
+    assert busy_seconds(4, (LONG, 1, 2), (512, 0, 1), **net) == pytest.approx(5 * US, rel=1e-9)
+
+
+def test_a_shared_memory_that_is_faster_than_a_copy_costs_nothing() -> None:
+    node = {"latency": "500 ns", "bandwidth": "10 GB/s", "memory_bandwidth": "512 MB/s"}
+    net = {"geometry": [2, 1, 1], "node": node, "ranks_per_node": 2, "memory": {"bandwidth": "100 MB/s"}}
+    own, shared = (seconds(2, exchange(512), **net | {"node": node | more}) for more in ({}, {"copies": "shared"}))
+    assert own == shared > 10 * US
+
+
+def test_what_came_early_is_unpacked_while_its_rank_waits_for_more() -> None:
+    """Rank 1 has the message of rank 2 long before that of rank 3, which is all that it unpacks then."""
+    gather = {"gather": {"algorithm": "linear", "count": 32, "root": 0, "communicator": "three"}}
+    late = program((LONG, 0, 1), (2 * LONG, 3, 4))
+    work = late | {
+        "steps": [*late["steps"], gather],
+        "communicators": late["communicators"] | {"three": {"range": [1, 3]}},
+    }
+    free, paid = (
+        seconds(5, work, **unpack) - seconds(5, late, **unpack) for unpack in ({}, {"unpack": {"per_byte": "10 ns"}})
+    )
+    assert paid - free == pytest.approx(256 * 10 * NS, rel=1e-6)
 
 
 @pytest.mark.parametrize("picoseconds", [100, 400, 2000])

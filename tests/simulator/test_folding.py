@@ -78,6 +78,12 @@ def test_dimensions_of_jobs_on_fugaku_are_rings(shape: tuple[int, ...]) -> None:
     assert set().union(*(links(net, at, np.roll(at, 1, axis)) for axis in range(at.ndim))) == {1}
 
 
+def test_the_last_side_that_can_has_the_way_back() -> None:
+    """Of a mesh of 3 x 2: the side of two places, out along the second row and home along the first."""
+    net = torus({"sizes": [3, 2], "wraps": [0, 0]})
+    assert net.fold((6,), 6).tolist() == [0, 3, 4, 5, 2, 1]
+
+
 def test_the_simulator_folds_the_same() -> None:
     """Rank by rank: nodes of a switch follow one another, and a shape is as good as the list of its nodes."""
     net = machine("torus", (4, 4, 4), 2)

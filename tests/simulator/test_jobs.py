@@ -49,6 +49,15 @@ def test_a_job_is_what_it_is_as_a_point() -> None:
     assert result["jobs"][1]["alone_s"] == given["time_s"]
 
 
+def test_a_job_takes_what_is_free_in_the_order_of_its_rule() -> None:
+    """Two groups of 32 nodes, in turn; the first 16 nodes may be another job's."""
+    in_turn = [each % 2 * 32 + each // 2 for each in range(64)]
+    for others, free in ((0, in_turn), (16, [node for node in in_turn if node >= 16])):
+        before = [job("first", others, SHIFTS, allocation="first-available")] if others else []
+        made = point(*before, job("own", 24, SHIFTS, allocation="round-robin-groups"))
+        assert Simulator().nodes(made)[others:] == free[:24]
+
+
 def test_two_jobs_on_one_link_take_twice_the_time() -> None:
     """Each sends 100 KB a round from one switch to the other, by the only link between them."""
     one = job("one", 2, SHIFTS, allocation={"nodes": [0, 4]})

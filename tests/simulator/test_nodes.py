@@ -118,6 +118,9 @@ def test_a_message_alone_is_striped_by_packets(n: int, longest: int) -> None:
         for each in (net, alone)
     )
     assert whole - striped == pytest.approx((n - longest) / (10 * GB), rel=1e-3)
+    given = point(2, transposition((2, 2, n // 8), (2, 1)), net)
+    _, (bound,) = _simulator.earliest_ends(given)
+    assert bound <= _simulator.simulate(given)["time_s"]
 
 
 @pytest.mark.parametrize(

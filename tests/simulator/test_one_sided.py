@@ -143,6 +143,18 @@ def test_an_epoch_opened_ahead_takes_waiting_out_of_the_beginning() -> None:
     assert after == pytest.approx(before, rel=0.01)
 
 
+@pytest.mark.parametrize("synchronisation", SYNCHRONISATIONS)
+def test_who_is_not_in_the_communicator_pays_nothing(synchronisation: str) -> None:
+    among = {"pair": {"range": [0, 2]}}
+    step, costs = puts(synchronisation) | {"communicator": "pair"}, dict.fromkeys(COSTS, "5 us")
+
+    def busy(ranks: int) -> float:
+        result = run([step], ranks, costs=costs, communicators=among)
+        return ranks * sum(float(each["busy_s"]) for each in result["steps"])
+
+    assert busy(5) == pytest.approx(busy(2), rel=1e-9)
+
+
 def test_messages_are_puts_and_those_of_the_synchronisation() -> None:
     ranks, stages = 32, 5
     halo = {"kind": "halo", "width": 2, "grid": [64, 64, 4], "decomposition": [8, 4]}
@@ -166,6 +178,19 @@ def test_the_lock_of_a_passive_target_is_taken_once() -> None:
     costs = ZERO | {"lock": "10 us", "unlock": "20 us"}
     once, four = (run([puts("passive")], costs=costs, repeat=repeat)["time_s"] for repeat in (1, 4))
     assert four - 60 * US == pytest.approx(4 * (once - 60 * US), rel=1e-9)
+
+
+@pytest.mark.parametrize("synchronisation", ["passive", "lock"])
+def test_a_flush_waits_for_no_puts_of_others(synchronisation: str) -> None:
+    """Rank 3 of a ring of four is late: its neighbours wait for what it puts, but tell the rank between them before."""
+    late = {"broadcast": {"algorithm": "linear", "count": 2**20, "root": 1, "communicator": "late"}}
+    told = {"synchronisation": synchronisation, "scope": "neighbours"}
+    ring = HALO | {"decomposition": [4, 1], "communicator": "ring", "one_sided": told}
+    among = {"late": {"range": [3, 2]}, "ring": {"range": [0, 4]}}
+    waiting = run([late, ring], 5, communicators=among, statistics={"waiting": 5})["waiting"]
+    waited = [sum(seconds) for seconds in zip(*(waiting[key] for key in waiting if key.endswith("_s")), strict=True)]
+    assert min(waited[0], waited[2]) > 800 * US  # of 8 MiB
+    assert waited[1] < 100 * US
 
 
 def test_a_step_on_rows_is_that_of_each_row_alone() -> None:

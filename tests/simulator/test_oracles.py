@@ -42,6 +42,13 @@ def test_two_ranks_exchange_at_full_rate_in_both_directions(n: int, hops: int) -
     assert result["time_s"] * 1e9 == pytest.approx(2 * exchange_ns(n, hops), abs=0.3 * packets)
 
 
+@pytest.mark.parametrize("n", [2**20, 2**20 + 8, 2**22])
+def test_a_long_copy_takes_as_long_for_each_word(n: int) -> None:
+    net = machine(protocol={"short_limit": 10**9, "eager_limit": 10**9}, memory={"bandwidth": 1 * GB})
+    result = _simulator.simulate(point(2, transposition((2, 2, n // ELEMENT), (2, 1)), net))
+    assert result["time_s"] * 1e9 == pytest.approx(2 * (2 * (1.5 * n / 8 + n) + 300 + n / 10), rel=1e-5)
+
+
 @pytest.mark.parametrize("calls", schedules.words("halo", "calls"))
 def test_calls_of_a_halo_wait_for_one_another(calls: str) -> None:
     """A ring of three ranks, each with a message up and one down: header, get, payload, acknowledgement."""

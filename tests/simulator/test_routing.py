@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -140,6 +142,21 @@ def test_every_route_leads_home(data: st.DataObject) -> None:
         assert all(0 <= channel < size["virtual_channels"] for _, _, channel in route)
         # The minimal route of a 1D dragonfly is not always the shortest: gateways are chosen within the group.
         assert (1 if net["topology"] == "dragonfly1d" else fewest) <= len(route) <= longest(net, fewest)
+
+
+UNUSED = {"dragonfly1d": 1, "ring": 2}
+"""Ports that count and lead nowhere: to a switch itself, and round a ring of one."""
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_facts_tell_how_many_links_and_ports_there_are(name: str) -> None:
+    net = _simulator.Network(NETWORKS[name])
+    facts = net.facts()
+    sources = net.links(0, facts["switches"])["source"].tolist()
+    assert len(sources) == 2 * facts["links"]
+    used = Counter([*sources, *net.switches_of(np.arange(facts["nodes"])).tolist()])
+    unused = UNUSED.get(name, UNUSED.get(NETWORKS[name]["topology"], 0))
+    assert facts["ports"] == max(used.values()) + unused
 
 
 def cycle(pairs: list[tuple[int, int]]) -> list[int] | None:

@@ -256,6 +256,12 @@ def alone(operations: str) -> str:
         # The start of work on another cpu is when that one has time for it.
         ("calc 6000 cpu 7  a: calc 1000 cpu 7  b: calc 2000  b irequires a", 8),
         ("a: calc 0 cpu 3  b: calc 0 cpu 2  b requires a  c: calc 1000  c requires b", 1),
+        # What others wait for to start, lets nothing go when it ends.
+        (
+            "x: calc 5000  a: calc 1000 cpu 1  b: calc 1000 cpu 1  b irequires a "
+            "c: calc 1000 cpu 2  d: calc 3000 cpu 3  d irequires c  x requires d",
+            8,
+        ),
     ],
 )
 def test_cpus_of_a_rank_work_at_once(tmp_path: Path, operations: str, us: int) -> None:
@@ -267,6 +273,14 @@ def test_cpus_of_a_rank_work_at_once(tmp_path: Path, operations: str, us: int) -
         assert found["steps"][0]["work_s"] == pytest.approx(work / 2 * US, rel=1e-12)  # of all cpus; a mean of ranks
     half = run(trace(tmp_path, alone(operations), work_scale="50 %"))
     assert half["time_s"] == pytest.approx(us * US / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("limit", [512, 8192])
+def test_a_message_as_long_as_a_limit_is_within_it(tmp_path: Path, limit: int) -> None:
+    """One byte more takes another protocol, of two more messages."""
+    text = "num_ranks 2\nrank 0 {{ send {n}b to 1 }}\nrank 1 {{ recv {n}b from 0 }}\n"
+    within, beyond = (run(trace(tmp_path, text.format(n=n)))["control_packets"] for n in (limit, limit + 1))
+    assert (within, beyond) == {512: (0, 2), 8192: (2, 3)}[limit]
 
 
 def test_noise_interrupts_all_cpus(tmp_path: Path) -> None:
@@ -287,6 +301,16 @@ def test_work_of_other_cpus_holds_up_no_message(tmp_path: Path) -> None:
     busy, free = (run(trace(tmp_path, text.format(cpu=cpu)))["time_s"] for cpu in (0, 1))
     assert free == pytest.approx(1000 * US, rel=1e-9)  # the message is there before the first work has ended
     assert busy > 1090 * US
+
+
+def test_another_cpu_goes_on_when_an_interface_has_taken_a_message(tmp_path: Path) -> None:
+    """Processor 0 works for 1 ms; the other one has its message after header, get request and payload."""
+    text = """num_ranks 2
+    rank 0 { send 100000b to 1 }
+    rank 1 { r: recv 100000b from 0  w: calc 1000000  x: calc 2000000 cpu 1  x requires r }
+    """
+    found = run(trace(tmp_path, text), net=PAIR | {"protocol": {"progress": "hardware"}})["time_s"]
+    assert found == pytest.approx(2000 * US + 3 * 0.3 * US + (64 + 64 + 100_000) / 10e9, rel=1e-6)
 
 
 def test_messages_of_another_cpu_go_when_it_has_time(tmp_path: Path) -> None:
