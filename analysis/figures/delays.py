@@ -16,7 +16,7 @@ from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, series_labels, series_names
-from tramontane.claims.distributions import Delays
+from tramontane.results.delays import share_below
 from tramontane.support import formatting
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
 def _below(rows: pd.DataFrame, delay: float) -> float:
     """Per cent of the packets that waited less than `delay`."""
     lower, upper, packets = (rows[name].to_numpy(dtype=float) for name in ("lower", "upper", "share"))
-    return 100 * float(Delays("", lower, upper, packets[np.newaxis]).below(delay)[0])
+    return 100 * float(share_below(lower, upper, packets, delay))
 
 
 def _draw_shares(above: "Axes", below: "Axes", rows: pd.DataFrame) -> list[Any]:

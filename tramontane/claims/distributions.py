@@ -12,6 +12,7 @@ from tramontane.claims.bands import RANKS, Floats, called, chosen, common_ranks
 from tramontane.claims.margins import LOG_RATIO, SHARE, Margin, log_ratio, within
 from tramontane.claims.margins import least as least_margin
 from tramontane.claims.outcome import Lacking, Outcome
+from tramontane.results.delays import share_below
 from tramontane.results.revisions import MEMBER
 from tramontane.study.experiments.claims import Range
 from tramontane.support.formatting import count, percent, rounded
@@ -42,16 +43,8 @@ class Delays:
     packets: Floats
 
     def below(self, delay: float) -> Floats:
-        """Return each member's share of packets delayed by less than `delay` [s].
-
-        Inside a bin packets lie evenly over the logarithm of the delay, as figures draw them; over the delay itself in
-        the bin from 0 on, which has no logarithm.
-        """
-        with np.errstate(divide="ignore", invalid="ignore"):
-            part = np.log(delay / self.lower) / np.log(self.upper / self.lower)
-        part = np.where(self.lower > 0, part, delay / np.where(self.lower > 0, 1.0, self.upper))
-        inside = np.where(self.upper <= delay, 1.0, np.clip(part, 0.0, 1.0))
-        return np.asarray((self.packets * inside).sum(axis=1) / self.packets.sum(axis=1))
+        """Return each member's share of packets delayed by less than `delay` [s]."""
+        return share_below(self.lower, self.upper, self.packets, delay)
 
     def cumulative(self) -> Floats:
         """Return each member's share of packets up to the end of each bin."""
