@@ -74,9 +74,9 @@ public:
     void tell(Outcome& o) const {
         o.link_use = all_;
         for (const auto& [from, port, meter, part] : hottest()) {
-            LinkUse use{.slot = all_[meter->link_class].second.slot};
-            use.add(*meter);
-            o.used_links.push_back({from, port, meter->link_class, use});
+            UsedLink& told = o.used_links.emplace_back(UsedLink{from, port, meter->link_class, {}});
+            told.use.slot = all_[meter->link_class].second.slot;
+            told.use.add(*meter);
         }
     }
 
