@@ -237,6 +237,7 @@ private:
         notes_.add_parts(meter.number, last - 1, before | (bytes - before) << 16, 2);
         if (meter.passed == 0 && meter.width == width_) meter.passed_bin = static_cast<std::uint16_t>(last);
     }
+    /// The same in so many bins as a note has parts for, at most; in more, or where there is no room, by the meter.
     [[gnu::noinline]] void pass_in_many(LinkMeter& meter, Ticks begin, Ticks end, std::uint32_t bytes) {
         const Ticks first = begin >> width_, more = ((end - 1) >> width_) - first;
         if (more >= UseNotes::most_parts || (bytes >> 16 | (end - begin) >> 48) != 0 ||

@@ -1,12 +1,13 @@
 """A campaign through Slurm: batches as jobs, and jobs that outlive the deaths of a node and of the controller."""
 
+import contextlib
 import json
 import math
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +81,10 @@ def asked(slurm: Any, what: str, earlier: Collection[str]) -> set[str]:
     return {words for job, words in rows if job not in earlier}
 
 
-def start(project: Path, slurm: Any, **environment: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
+@contextlib.contextmanager
+def started(project: Path, slurm: Any, **environment: str) -> Iterator["subprocess.Popen[str]"]:
+    """Start a campaign, which does not outlive the test."""
+    campaign = subprocess.Popen(
         [sys.executable, "-m", "tramontane", "reproduce", "--scale", "smoke", "--profile", "slurm", "--cores", "1"],
         cwd=project,
         stdout=subprocess.PIPE,
@@ -90,6 +93,19 @@ def start(project: Path, slurm: Any, **environment: str) -> "subprocess.Popen[st
         env={**slurm.environment, "PYTHONPATH": str(ROOT), MINUTES: "0.01", **environment},
         start_new_session=True,
     )
+    try:
+        yield campaign
+    finally:
+        if campaign.poll() is None:
+            os.killpg(campaign.pid, 9)
+
+
+def ended(campaign: "subprocess.Popen[str]", project: Path, *statuses: int) -> tuple[str, str, str]:
+    """Wait for a campaign to end with one of these statuses; return its output, its messages, and Snakemake's log."""
+    out, err = campaign.communicate(timeout=900)
+    log = (project / "results" / "smoke" / "logs" / "snakemake.log").read_text()
+    assert campaign.returncode in (statuses or (0,)), f"{err}\n{log}"
+    return out, err, log
 
 
 def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path) -> None:
@@ -98,8 +114,7 @@ def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path
     (project / "configs" / "experiments" / "tiny.yaml").write_text(EXPERIMENT)
     use_profile(project)
     earlier = set(slurm.jobs())
-    campaign = start(project, slurm)
-    try:
+    with started(project, slurm) as campaign:
         # A node dies with a job on it: Slurm sends that job again.
         slurm.wait_for(lambda: "n2" in slurm.ask("squeue", "-h", "-t", "RUNNING", "-o", "%N"))
         slurm.tell("kill n2")
@@ -115,12 +130,7 @@ def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path
         slurm.tell("start slurmctld")
         slurm.wait_for(lambda: slurm.jobs().keys() >= before.keys())
         slurm.tell("start n2")
-        out, err = campaign.communicate(timeout=900)
-    finally:
-        if campaign.poll() is None:
-            os.killpg(campaign.pid, 9)
-    log = (project / "results" / "smoke" / "logs" / "snakemake.log").read_text()
-    assert campaign.returncode == 0, f"{err}\n{log}"
+        out, err, _ = ended(campaign, project)
     assert err.splitlines()[-1].split() == ["tiny", "8", "0", "0"]
     assert out == "results/smoke/report.html\n"
     assert len(records(project)) == 8
@@ -140,19 +150,13 @@ def test_jobs_that_a_killed_campaign_has_left_do_not_run_beside_those_of_the_nex
     use_profile(project)
     others = set(slurm.jobs())
     alien = slurm.ask("sbatch", "--parsable", "--mem=10", "--output=/dev/null", "--wrap=sleep 600").strip()
-    campaign = start(project, slurm)
-    try:
+    with started(project, slurm) as campaign:
         slurm.wait_for(lambda: running_steps(slurm))
         campaign.kill()
         campaign.communicate(timeout=900)
-        left = jobs_since(slurm, {*others, alien})
-        campaign = start(project, slurm)
-        _, err = campaign.communicate(timeout=900)
-    finally:
-        if campaign.poll() is None:
-            os.killpg(campaign.pid, 9)
-    log = (project / "results" / "smoke" / "logs" / "snakemake.log").read_text()
-    assert campaign.returncode == 0, f"{err}\n{log}"
+    left = jobs_since(slurm, {*others, alien})
+    with started(project, slurm) as campaign:
+        _, err, _ = ended(campaign, project)
     assert re.fullmatch(r"\d+ jobs? of a run that was killed cancelled", err.splitlines()[0])
     later = slurm.jobs()
     assert "CANCELLED" in {later[job] for job in left}
@@ -176,13 +180,8 @@ def test_what_is_left_to_gpus_asks_for_nodes_that_have_one(slurm: Any, project: 
     )
     use_profile(project)
     earlier = set(slurm.jobs())
-    campaign = start(project, slurm, **{devices.VARIABLE: "gpu"})
-    try:
-        _, err = campaign.communicate(timeout=900)
-    finally:
-        if campaign.poll() is None:
-            os.killpg(campaign.pid, 9)
-    log = (project / "results" / "smoke" / "logs" / "snakemake.log").read_text()
+    with started(project, slurm, **{devices.VARIABLE: "gpu"}) as campaign:
+        _, err, log = ended(campaign, project, 0, POINTS_FAILED)
     assert err.splitlines()[0].endswith(" to run in 1 batch; less than 1 s on a GPU"), f"{err}\n{log}"
     (job,) = jobs_since(slurm, earlier)
     told = slurm.ask("scontrol", "show", "job", job)
@@ -205,26 +204,19 @@ def test_a_campaign_that_is_stopped_or_whose_jobs_are_goes_on_where_memory_is_en
     use_profile(project)
     others = set(slurm.jobs())
     earlier = set(others)
-    campaign = start(project, slurm)
-    try:
+    with started(project, slurm) as campaign:
         slurm.wait_for(lambda: records(project))
         campaign.terminate()
-        _, err = campaign.communicate(timeout=900)
-        assert campaign.returncode == 143
-        assert err.splitlines()[-1].endswith("the same command goes on from there")
-        next(iter(records(project))).unlink()  # something is left to do, however quick the jobs were
-        # The same command: the jobs before were no account's.
-        earlier |= slurm.jobs().keys()
-        campaign = start(project, slurm)
+        _, err, _ = ended(campaign, project, 143)
+    assert err.splitlines()[-1].endswith("the same command goes on from there")
+    next(iter(records(project))).unlink()  # something is left to do, however quick the jobs were
+    # The same command: the jobs before were no account's.
+    earlier |= slurm.jobs().keys()
+    with started(project, slurm) as campaign:
         slurm.wait_for(lambda: slurm.jobs().keys() - earlier)
         cancelled, *_ = slurm.jobs().keys() - earlier
         slurm.ask("scancel", cancelled)
-        _, err = campaign.communicate(timeout=900)
-    finally:
-        if campaign.poll() is None:
-            os.killpg(campaign.pid, 9)
-    log = (project / "results" / "smoke" / "logs" / "snakemake.log").read_text()
-    assert campaign.returncode == 0, f"{err}\n{log}"
+        _, err, log = ended(campaign, project)
     assert "Guessed SLURM account" not in log
     assert len(records(project)) == 4
     later = jobs_since(slurm, earlier)

@@ -1,13 +1,12 @@
 """A long point through jobs of Slurm that end before it does: preempted, or out of time."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.slurm.test_campaign import EXPERIMENT, jobs_since, records, requeued_jobs, start, use_profile
+from tests.slurm.test_campaign import EXPERIMENT, ended, jobs_since, records, requeued_jobs, started, use_profile
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm")]
 
@@ -32,17 +31,11 @@ def test_a_long_point_outlives_a_preemption(slurm: Any, project: Path) -> None:
     long_point(project, (4096, 4096, 256))
     use_profile(project)
     earlier = set(slurm.jobs())
-    campaign = start(project, slurm)
-    try:
+    with started(project, slurm) as campaign:
         slurm.wait_for(lambda: list(project.glob("results/points/??/*.checkpoint")))
         slurm.ask("sbatch", "--partition=urgent", "--exclusive", "--nodes=2", "--output=/dev/null", "--wrap=sleep 2")
         slurm.wait_for(lambda: requeued_jobs(slurm, earlier))
-        _, err = campaign.communicate(timeout=900)
-    finally:
-        if campaign.poll() is None:
-            os.killpg(campaign.pid, 9)
-    log = (project / "results" / "smoke" / "logs" / "snakemake.log").read_text()
-    assert campaign.returncode == 0, f"{err}\n{log}"
+        _, err, _ = ended(campaign, project)
     assert err.splitlines()[-1].split() == ["tiny", "1", "0", "0"]
     assert resumed_once(project)
 
@@ -52,13 +45,8 @@ def test_a_point_that_takes_longer_than_a_job_may_ends_in_the_next_one(slurm: An
     long_point(project, (8192, 8192, 1024))
     use_profile(project, "short")
     earlier = set(slurm.jobs())
-    campaign = start(project, slurm)
-    try:
-        _, err = campaign.communicate(timeout=900)
-    finally:
-        if campaign.poll() is None:
-            os.killpg(campaign.pid, 9)
-    assert campaign.returncode == 0, err
+    with started(project, slurm) as campaign:
+        ended(campaign, project)
     assert "TIMEOUT" in jobs_since(slurm, earlier).values()
     [record] = records(project)
     assert json.loads(record.read_text())["provenance"]["resumed"] >= 1
