@@ -78,9 +78,10 @@ public:
     TRAMONTANE_RULE void message_arrives(std::uint32_t place, std::uint32_t code, Index item, Ticks now) {
         apply_returned_credits_of(place, now);
         if (notes_arrivals_) note_arrival(place, code, item);
-        if (waiting_ && waiting_->heeds(places_.rank_at(place), what_of(code) >> places_.bits())) [[unlikely]]
+        const std::uint32_t rank = places_.rank_at(place);
+        if (waiting_ && waiting_->heeds(rank, what_of(code) >> places_.bits())) [[unlikely]]
             waiting_->come(item, now);
-        deliver(node(place), places_.rank_at(place), item, now);
+        deliver(node(place), rank, item, now);
         wake_of(place, now);
     }
 

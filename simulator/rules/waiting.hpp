@@ -141,12 +141,13 @@ public:
         // Backwards: the rank has mostly waited for what the message did last.
         Ticks* const sums = own().of_rank(rank).sums;
         Cause cause = Cause::network;  // what comes after the last entry
-        for (std::size_t i = diary.count(); from < to; --i) {
-            const Ticks begin = i > 0 ? std::clamp(until(diary, item, i - 1), from, to) : from;
+        for (std::size_t i = diary.count(); i > 0 && from < to; --i) {
+            const Ticks last = until(diary, item, i - 1), begin = std::clamp(last, from, to);
             sums[static_cast<std::size_t>(cause)] += to - begin;
             to = begin;
-            if (i > 0) cause = diary.cause(i - 1);
+            cause = diary.cause(i - 1);
         }
+        sums[static_cast<std::size_t>(cause)] += to - from;
     }
 
 private:
@@ -187,22 +188,30 @@ private:
         if constexpr (checks) {
             if (n == 0 || n == Diary::most) fail<std::logic_error>("simulator: a message waits for more than it can");
         }
-        const Ticks before = last(diary, item);
+        if (n >= Diary::here) [[unlikely]]
+            return add_to_long(item, until, cause);
         // Whether it holds up the message at all, no processor can foresee: no branches.
-        const bool more = until > before;
-        this->until(diary, item, n - 1 + more) = std::max(before, until);
+        Ticks* const last = &diary.until[n - 1];
+        const bool more = until > *last;
+        last[more] = std::max(*last, until);
         diary.causes += entry(cause, n) & -std::uint64_t{more};
+    }
+    /// The same where the diary's line may be full.
+    [[gnu::noinline]] TRAMONTANE_RULE void add_to_long(Index item, Ticks until, Cause cause) {
+        Diary& diary = own().diary(item);
+        const std::size_t n = diary.count();
+        if (until <= last(diary, item)) return;
+        this->until(diary, item, n) = until;
+        diary.causes += entry(cause, n);
     }
     /// What a diary's causes become more by with its n-th.
     [[nodiscard]] TRAMONTANE_RULE static std::uint64_t entry(Cause cause, std::size_t n) {
         return (std::uint64_t{1} << Diary::counted) + (static_cast<std::uint64_t>(cause) << Diary::bits * n);
     }
     [[nodiscard]] TRAMONTANE_RULE Ticks& until(Diary& diary, Index item, std::size_t i) {
-        // Without a branch, and in integers: where the rest would begin if it had the first ones too is outside of it.
-        const std::uintptr_t lines[] = {
-            reinterpret_cast<std::uintptr_t>(diary.until),
-            reinterpret_cast<std::uintptr_t>(own().rest(item).until) - Diary::here * sizeof(Ticks)};
-        return *reinterpret_cast<Ticks*>(lines[i >= Diary::here] + i * sizeof(Ticks));
+        if (i < Diary::here) [[likely]]
+            return diary.until[i];
+        return own().rest(item).until[i - Diary::here];
     }
     [[nodiscard]] TRAMONTANE_RULE Ticks last(Diary& diary, Index item) { return until(diary, item, diary.count() - 1); }
 };
