@@ -206,8 +206,11 @@ private:
         meter.passed_bin = bin;
         meter.passed = bytes;
         if (held == 0) return;
-        const std::uint32_t queue = meter.found_bin == before ? std::exchange(meter.found, 0) : 0;
-        of_class(meter)[before].add({held, queue});
+        UseOfBin& of_bin = of_class(meter)[before];
+        of_bin.bytes += held;
+        if (meter.found == 0 || meter.found_bin != before) return notes_.add_parts(meter.number, before, held, 1);
+        const std::uint32_t queue = std::exchange(meter.found, 0);
+        of_bin.peak_queue = std::max<std::uint64_t>(of_bin.peak_queue, queue);
         notes_.add_small(meter.number, before, held, queue);
     }
     [[gnu::noinline]] void leave_and_pass(LinkMeter& meter, std::uint16_t bin, std::uint32_t bytes) {
@@ -216,6 +219,11 @@ private:
         give_number(meter);
     }
     [[gnu::noinline]] void find_in_other(LinkMeter& meter, std::uint16_t bin, std::uint64_t queue) {
+        if (meter.found > 0 || meter.width != width_) return leave_and_find(meter, bin, queue);
+        meter.found_bin = bin;
+        meter.found = static_cast<std::uint32_t>(queue);
+    }
+    [[gnu::noinline]] void leave_and_find(LinkMeter& meter, std::uint16_t bin, std::uint64_t queue) {
         renew(meter, width_);
         hold_found(meter, bin, queue);
     }
