@@ -68,6 +68,42 @@ def test_the_driver_of_amd_gpus_compiles_and_links(tmp_path: Path) -> None:
     assert " T tramontane_open_accelerator" in listed.stdout
 
 
+def found_beside(folder: Path) -> str:
+    """Return what a copy of the extension in a folder says of the accelerator."""
+    extension = Path(_simulator.__file__)
+    shutil.copy(extension, folder)
+    script = f"""
+import importlib.util
+found = importlib.util.spec_from_file_location("tramontane._simulator", {str(folder / extension.name)!r})
+extension = importlib.util.module_from_spec(found)
+found.loader.exec_module(extension)
+try:
+    print(extension.accelerator())
+except ValueError as error:
+    print(error)
+"""
+    return subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def library(file: Path, text: str, *others: Path) -> None:
+    """Compile a shared library that needs others."""
+    command = ["c++", "-shared", "-fPIC", "-Wl,--no-as-needed", "-x", "c++", "-", "-x", "none", *others, "-o", file]
+    subprocess.run(command, input=text, check=True, text=True)
+
+
+def test_a_driver_that_can_not_be_opened_is_told_with_the_reason(tmp_path: Path) -> None:
+    said = "device: found 'gpu' ({}), allowed: cpu, host"
+    driver, runtime = tmp_path / "libtramontane-gpu.so", tmp_path / "libruntime.so"
+    assert found_beside(tmp_path) == said.format(f"this installation has no {driver.name} (make setup GPU=1)")
+    library(runtime, "")
+    library(driver, "", runtime)
+    runtime.unlink()
+    missing = f"{runtime}: cannot open shared object file: No such file or directory"
+    assert found_beside(tmp_path) == said.format(missing)
+    library(driver, "")
+    assert found_beside(tmp_path) == said.format(f"{driver} is another library")
+
+
 def small(routing: str = "minimal") -> dict[str, Any]:
     """Return a point of few ranks."""
     net = machine("dragonfly", (3, 2, 3), 2, routing)
