@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -181,6 +182,30 @@ def test_what_a_device_can_not_do_is_refused_or_left_to_the_processor(monkeypatc
         devices.simulate(_simulator, "host", small("ugal-g"), 1)
     monkeypatch.setattr(devices, "LEAST_RANKS", 1)
     assert devices.simulate(_simulator, "auto", small("ugal-g"), 1)["engine"] == "cpu"
+
+
+def test_where_the_device_fails_auto_says_so_and_takes_the_processor(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "device: the accelerator's driver says: unspecified launch failure"
+
+    def simulate(point: dict[str, Any], threads: int, checkpoint: Any = None, device: str = "") -> dict[str, Any]:
+        if device == "gpu":
+            raise RuntimeError(said)
+        return _simulator.simulate(point, threads, checkpoint=checkpoint)
+
+    monkeypatch.setattr(devices, "LEAST_RANKS", 1)
+    extension = ModuleType("extension")
+    monkeypatch.setattr(extension, "simulate", simulate, raising=False)
+    result = devices.simulate(extension, "auto", small(), 1)
+    assert result["engine"] == "cpu"
+    assert told(result) == told(_simulator.simulate(small()))
+    assert capsys.readouterr().err == f"{said}; a processor begins the point anew\n"
+    with pytest.raises(RuntimeError, match=f"^{said}$"):
+        devices.simulate(extension, "gpu", small(), 1)
+    said = "deadlock: 8 of 8 ranks never end"  # of the point: on a processor, too
+    with pytest.raises(RuntimeError, match=f"^{said}$"):
+        devices.simulate(extension, "auto", small(), 1)
 
 
 def test_the_environment_chooses_where_no_option_does(monkeypatch: pytest.MonkeyPatch) -> None:
