@@ -69,6 +69,16 @@ def test_the_driver_of_amd_gpus_compiles_and_links(tmp_path: Path) -> None:
     assert " T tramontane_open_accelerator" in listed.stdout
 
 
+def test_no_build_has_checks_and_a_driver_of_gpus(tmp_path: Path) -> None:
+    """Where a GPU has written a state without their books, they would refuse to go on from it."""
+    cmake = [Path(sys.executable).with_name("cmake"), "-S", ROOT, "-B", tmp_path, "-DTRAMONTANE_HIP=ON"]
+    done = subprocess.run([*cmake, "-DTRAMONTANE_CHECKS=ON"], check=False, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "TRAMONTANE_CHECKS is ON in a build with a driver of GPUs" in done.stderr
+    subprocess.run([*cmake, "-UTRAMONTANE_CHECKS"], check=False, capture_output=True)  # there may be no hipcc
+    assert "TRAMONTANE_CHECKS:BOOL=OFF" in (tmp_path / "CMakeCache.txt").read_text()
+
+
 def found_beside(folder: Path) -> str:
     """Return what a copy of the extension in a folder says of the accelerator."""
     extension = Path(_simulator.__file__)
