@@ -271,7 +271,7 @@ def test_where_the_device_fails_auto_says_so_and_takes_the_processor(
     result = devices.simulate(extension, "auto", small(), 1)
     assert result["engine"] == "cpu"
     assert told(result) == told(_simulator.simulate(small()))
-    assert capsys.readouterr().err == f"{said}; a processor begins the point anew\n"
+    assert capsys.readouterr().err == f"{said}; a processor takes the point\n"
     with pytest.raises(RuntimeError, match=f"^{said}$"):
         devices.simulate(extension, "gpu", small(), 1)
     said = "deadlock: 8 of 8 ranks never end"  # of the point: on a processor, too

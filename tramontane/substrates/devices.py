@@ -24,8 +24,7 @@ VARIABLE = "TRAMONTANE_DEVICE"
 #: Ranks from which an accelerator is likely to be faster than a core: at 10^3 they are alike (docs/performance.md).
 LEAST_RANKS = 30_000
 
-
-#: How an accelerator begins that fails by itself, and not by the point.
+#: How an error begins that is the accelerator's own, and not the point's.
 _FAILED = "device: the accelerator's driver says: "
 
 
@@ -115,5 +114,5 @@ def simulate(
         except RuntimeError as error:
             if not str(error).startswith(_FAILED):
                 raise
-            print(f"{error}; a processor begins the point anew", file=sys.stderr, flush=True)
+            print(f"{error}; a processor takes the point", file=sys.stderr, flush=True)
     return {**extension.simulate(point, threads, *limit, checkpoint=checkpoint), "engine": "cpu"}
