@@ -68,7 +68,7 @@ help:
 	@echo 'make trust       run the tests that docs/trust.md rests on, and fill its table'
 	@echo 'make fuzz        broken points, schedules and traces by libFuzzer, with sanitizers; SECONDS=N for each'
 	@echo 'make uncertainty which statements hold on which plausible machines; STUDY=zheng2018 SCALE=laptop DRAWS=N'
-	@echo 'make bench       measure the simulator; VS=CHECKOUT: alternate with another checkout, and print ratios; DEVICE=gpu: beside the GPU'
+	@echo 'make bench       measure the simulator; VS=CHECKOUT: alternate with another checkout, and print ratios; DEVICE=gpu MINUTES=13: the GPU'
 	@echo 'make soak        a small campaign again and again under random faults; MINUTES=60 SEED=1'
 	@echo 'make site        the documentation as pages that open without a network; SCALE=... whose figures it shows'
 	@echo 'make validate    compare with SST/macro, SimGrid and real machines; TABLES="A D" chooses'
@@ -126,8 +126,12 @@ soak: setup
 site: setup
 	@$(BIN)/python workflow/scripts/site_pages.py $(if $(filter file,$(origin SCALE)),smoke,'$(SCALE)')
 
+# Before a device is measured it has the C++ tests, where a driver has been compiled with them (docs/gpu.md).
+DEVICE_TESTS := $(patsubst %/libtramontane-gpu.so,%/device_tests,$(wildcard build/cpp/tests/cpp/libtramontane-gpu.so))
+OF_DEVICE := $(if $(filter file,$(origin MINUTES)),,--minutes '$(MINUTES)') $(DEVICE_TESTS:%=--tests '%')
+
 bench: setup
-	@$(BIN)/python -m benchmarks$(if $(DEVICE),.devices --device $(DEVICE),$(if $(VS),.alternate $(VS)))
+	@$(BIN)/python -m benchmarks$(if $(DEVICE),.devices --device $(DEVICE) $(OF_DEVICE),$(if $(VS),.alternate $(VS)))
 
 validate: setup
 	@sh workflow/scripts/validate.sh $(TABLES)

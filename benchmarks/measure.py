@@ -5,6 +5,7 @@ import resource
 import statistics
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any, TypeVar
 
 from tramontane import _simulator
@@ -61,6 +62,6 @@ def idle_bytes(canonical: dict[str, Any]) -> int:
 
 
 def apart(function: Callable[..., Result], *arguments: Any) -> Result:
-    """Return what a function says of a point, called in a fresh process."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(function, arguments)
+    """Return what a function says of a point, called in a fresh process (BrokenProcessPool if that is ended)."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()

@@ -1,6 +1,7 @@
 #include "device/accelerator.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <stdexcept>
 #include <string>
@@ -30,9 +31,10 @@ Accelerator& opened() {
     void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
         const char* const error = dlerror();
-        const std::string why = error == nullptr ? "" : error;
-        const bool missing = why.find("No such file") != std::string::npos;
-        lacks_gpu(missing ? "this installation has no " + std::string(library) + " (make setup GPU=1)" : why);
+        const bool is_there = access(path.c_str(), F_OK) == 0;  // else what it needs is missing, or it is broken
+        lacks_gpu(is_there && error != nullptr
+                      ? error
+                      : "this installation has no " + std::string(library) + " (make setup GPU=1)");
     }
     auto* const open = reinterpret_cast<OpenAccelerator*>(dlsym(handle, open_accelerator));
     if (open == nullptr) lacks_gpu(path + " is another library");

@@ -141,14 +141,19 @@ void State::keep_events(StateFile& file) {
     Agenda& agenda = common.agenda;
     std::uint64_t window = agenda.window();
     std::vector<Index> pending;
-    if (!file.reading()) pending = agenda.take_all();
+    if (!file.reading()) {
+        pending = agenda.take_all();
+        Agenda::Soon soon;
+        // Before anything is written: the run goes on with all of them where that fails.
+        for (const Index i : pending) agenda.push(i, agenda.events()[i].time, agenda.events()[i].site, soon);
+        agenda.note(soon);
+    }
     std::uint64_t count = pending.size();
     file(window);
     file(count);
     if (file.reading()) agenda.go_to(window);
     Lane& lane = workers.front().lane;
     EventQueue::Later event{};
-    Agenda::Soon soon;
     for (std::uint64_t i = 0; i < count; ++i) {
         if (file.reading()) {
             file(event);
@@ -157,10 +162,8 @@ void State::keep_events(StateFile& file) {
             const Pending& own = agenda.events()[pending[i]];
             event = {own.time, {0, common.sites.lp(own.site), own.item, own.code}};
             file(event);
-            agenda.push(pending[i], own.time, own.site, soon);
         }
     }
-    agenda.note(soon);
 
     // Of each queue, one lane has counted what waits there. So what begins to wait later must have a larger number than
     // any of them has given, modulo 2^32.

@@ -1,4 +1,7 @@
 // A run that is ended anywhere and goes on from its checkpoint gives the same bits.
+#include <sys/resource.h>
+
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -123,6 +126,48 @@ TEST_CASE("a state that can't be written is told, and the run goes on") {
         CHECK(numbers(simulated(drawn, run, [] {}, keeping)) == numbers(simulated(drawn, run, [] {})));
         CHECK(told.find("checkpoint: No ") == 0);
     }
+}
+
+TEST_CASE("where there is room for a part of a state only, each engine says so and goes on with all that it has") {
+    const ScratchFile scratch;
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const auto ignored = std::signal(SIGXFSZ, SIG_IGN);  // so that writing fails, as on a disk that is full
+    std::uint64_t number = 8000;
+    int failed = 0;
+    for (const Machine& machine : every_network()) {
+        if (machine.routing == "ugal-g") continue;
+        Drawn drawn(machine, ++number);
+        INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
+        Run run = drawn.run;
+        run.poll_every = 200;
+        const device::Form lanes{.windows = 20};
+        for (const device::Form* const form : {static_cast<const device::Form*>(nullptr), &lanes}) {
+            std::uint64_t polls = 0, size = 0;
+            const Keeping keeping{.from = "",
+                                  .wanted =
+                                      [&] {
+                                          rlimit limit = before;
+                                          // Whole at first, then as much of it as is different each time.
+                                          if (polls++ > 0) limit.rlim_cur = random_bits(1, number, polls) % size;
+                                          CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+                                          return scratch.path.string();
+                                      },
+                                  .written =
+                                      [&](const std::string& error) {
+                                          CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+                                          CHECK(error.empty() == (polls == 1));
+                                          if (polls == 1) size = std::filesystem::file_size(scratch.path);
+                                          failed += error.empty() ? 0 : 1;
+                                      }};
+            Outcome expected = simulated(drawn, drawn.run, [] {});
+            Outcome found = simulated(drawn, run, [] {}, keeping, form);
+            expected.events = found.events = 0;  // of one engine only, some of them
+            CHECK(numbers(found) == numbers(expected));
+        }
+    }
+    (void)std::signal(SIGXFSZ, ignored);
+    CHECK(failed > 300);
 }
 
 TEST_CASE("a state that is too short, or not there, is refused") {

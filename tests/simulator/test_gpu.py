@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from benchmarks import devices as benchmark
 from tramontane import _simulator
 from tramontane.campaign.verification import OF_THE_RUN
 from tramontane.errors import InputError
@@ -66,6 +69,111 @@ def test_the_driver_of_amd_gpus_compiles_and_links(tmp_path: Path) -> None:
     subprocess.run([cmake, "--build", tmp_path, "--target", "tramontane-gpu"], check=True)
     listed = subprocess.run(["nm", "-D", tmp_path / "libtramontane-gpu.so"], check=True, capture_output=True, text=True)
     assert " T tramontane_open_accelerator" in listed.stdout
+
+
+def test_no_build_has_checks_and_a_driver_of_gpus(tmp_path: Path) -> None:
+    """Where a GPU has written a state without their books, they would refuse to go on from it."""
+    cmake: list[str | Path] = [
+        Path(sys.executable).with_name("cmake"),
+        "-S",
+        ROOT,
+        "-B",
+        tmp_path,
+        "-DTRAMONTANE_HIP=ON",
+    ]
+    done = subprocess.run([*cmake, "-DTRAMONTANE_CHECKS=ON"], check=False, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "TRAMONTANE_CHECKS is ON in a build with a driver of GPUs" in done.stderr
+    subprocess.run([*cmake, "-UTRAMONTANE_CHECKS"], check=False, capture_output=True)  # there may be no hipcc
+    assert "TRAMONTANE_CHECKS:BOOL=OFF" in (tmp_path / "CMakeCache.txt").read_text()
+
+
+def found_beside(folder: Path) -> str:
+    """Return what a copy of the extension in a folder says of the accelerator."""
+    extension = Path(_simulator.__file__)
+    shutil.copy(extension, folder)
+    script = f"""
+import importlib.util
+found = importlib.util.spec_from_file_location("tramontane._simulator", {str(folder / extension.name)!r})
+extension = importlib.util.module_from_spec(found)
+found.loader.exec_module(extension)
+try:
+    print(extension.accelerator())
+except ValueError as error:
+    print(error)
+"""
+    return subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def library(file: Path, text: str, *others: Path) -> None:
+    """Compile a shared library that needs others."""
+    command: list[str | Path] = [
+        "c++",
+        "-shared",
+        "-fPIC",
+        "-Wl,--no-as-needed",
+        "-x",
+        "c++",
+        "-",
+        "-x",
+        "none",
+        *others,
+        "-o",
+        file,
+    ]
+    subprocess.run(command, input=text, check=True, text=True)
+
+
+def test_a_driver_that_can_not_be_opened_is_told_with_the_reason(tmp_path: Path) -> None:
+    said = "device: found 'gpu' ({}), allowed: cpu, host"
+    driver, runtime = tmp_path / "libtramontane-gpu.so", tmp_path / "libruntime.so"
+    assert found_beside(tmp_path) == said.format(f"this installation has no {driver.name} (make setup GPU=1)")
+    library(runtime, "")
+    library(driver, "", runtime)
+    runtime.unlink()
+    missing = f"{runtime}: cannot open shared object file: No such file or directory"
+    assert found_beside(tmp_path) == said.format(missing)
+    library(driver, "")
+    assert found_beside(tmp_path) == said.format(f"{driver} is another library")
+
+
+def test_the_benchmark_of_devices_says_of_each_row_whether_results_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "torus-1024.yaml").write_text(
+        "ranks: 8\nmachine: torus-S\nworkload: {kind: random-shifts, bytes: 9 KB, rounds: 2}"
+    )
+    table, tests = tmp_path / "table.txt", tmp_path / "tests"
+    monkeypatch.setattr(benchmark, "POINTS", tmp_path)
+    monkeypatch.setattr(benchmark, "apart", lambda function, *arguments: function(*arguments))
+
+    def rows(*options: str, passes: bool = True, fails: int = 0) -> dict[str, list[str]]:
+        tests.write_text(f'#!/bin/sh\n[ "$1" = "~[accelerator]" ] && {str(passes).lower()}\n')
+        tests.chmod(0o755)
+        files = ["--output", str(table), "--tests", str(tests)]
+        monkeypatch.setattr(sys, "argv", ["", "--device", "host", "--only", "torus-1024", *files, *options])
+        with pytest.raises(SystemExit) if fails else contextlib.nullcontext():
+            benchmark.main()
+        lines = [line.strip("│").split("│") for line in table.read_text().splitlines() if line[0] == "│"]
+        return {name.strip(): [cell.strip() for cell in cells] for name, *cells in lines}
+
+    found = rows("--together", "2")
+    assert [(name, cells[-1]) for name, cells in found.items()] == [
+        ("tests", "yes"),
+        ("2 x torus-1024", "yes"),
+        ("torus-1024", "yes"),
+    ]
+    assert all(found["torus-1024"])
+    assert rows("--together", "0", passes=False, fails=1)["tests"][-1] == "NO"
+    assert not any(rows("--together", "0", "--minutes", "0")["torus-1024"])  # in no time
+    monkeypatch.setattr(benchmark, "of_the_points", lambda results: [object() for _ in results])
+    assert rows("--together", "0", fails=1)["torus-1024"][-1] == "NO"
+
+    def end(*_: Any) -> dict[str, Any]:
+        raise RuntimeError
+
+    monkeypatch.setattr(devices, "simulate", end)
+    assert rows("--together", "0", fails=1)["torus-1024"][-1] == "failed"
 
 
 def small(routing: str = "minimal") -> dict[str, Any]:
@@ -145,6 +253,30 @@ def test_what_a_device_can_not_do_is_refused_or_left_to_the_processor(monkeypatc
         devices.simulate(_simulator, "host", small("ugal-g"), 1)
     monkeypatch.setattr(devices, "LEAST_RANKS", 1)
     assert devices.simulate(_simulator, "auto", small("ugal-g"), 1)["engine"] == "cpu"
+
+
+def test_where_the_device_fails_auto_says_so_and_takes_the_processor(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "device: the accelerator's driver says: unspecified launch failure"
+
+    def simulate(point: dict[str, Any], threads: int, checkpoint: Any = None, device: str = "") -> dict[str, Any]:
+        if device == "gpu":
+            raise RuntimeError(said)
+        return dict(_simulator.simulate(point, threads, checkpoint=checkpoint))
+
+    monkeypatch.setattr(devices, "LEAST_RANKS", 1)
+    extension = ModuleType("extension")
+    monkeypatch.setattr(extension, "simulate", simulate, raising=False)
+    result = devices.simulate(extension, "auto", small(), 1)
+    assert result["engine"] == "cpu"
+    assert told(result) == told(_simulator.simulate(small()))
+    assert capsys.readouterr().err == f"{said}; a processor takes the point\n"
+    with pytest.raises(RuntimeError, match=f"^{said}$"):
+        devices.simulate(extension, "gpu", small(), 1)
+    said = "deadlock: 8 of 8 ranks never end"  # of the point: on a processor, too
+    with pytest.raises(RuntimeError, match=f"^{said}$"):
+        devices.simulate(extension, "auto", small(), 1)
 
 
 def test_the_environment_chooses_where_no_option_does(monkeypatch: pytest.MonkeyPatch) -> None:

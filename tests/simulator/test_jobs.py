@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 from tramontane.results.critical_path import critical_path
 from tramontane.study import Point
 from tramontane.study.networks.mapping import ALLOCATIONS
+from tramontane.substrates.checkpoints import Checkpoint
 from tramontane.substrates.simulator import Simulator
 
 from .points import without_costs
@@ -84,6 +86,24 @@ def test_a_job_takes_as_long_whenever_it_starts(workload: dict[str, Any]) -> Non
         for start in ("0 s", "1 ms")
     )
     assert soon == late
+
+
+def test_each_job_alone_is_simulated_and_kept_as_all_of_them_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = point(job("a", 16, TRANSPOSITION), job("b", 8, SHIFTS))
+    engines: list[str] = []
+    simulate = Checkpoint.simulate
+
+    def tell(self: Checkpoint, *arguments: Any) -> dict[str, Any]:
+        result = simulate(self, *arguments)
+        engines.append(result["engine"])
+        return result
+
+    monkeypatch.setattr(Checkpoint, "simulate", tell)
+    by_lanes = Simulator(1, tmp_path / "x.checkpoint", "host").run(made)
+    assert engines == ["host"] * 3
+    assert by_lanes["jobs"] == Simulator().run(made)["jobs"]
 
 
 def starting(start: str) -> list[dict[str, Any]]:

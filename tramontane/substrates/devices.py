@@ -1,6 +1,7 @@
 """What simulates a point: the engine for processors, or that for accelerators; results are the same to the last bit."""
 
 import os
+import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ VARIABLE = "TRAMONTANE_DEVICE"
 
 #: Ranks from which an accelerator is likely to be faster than a core: at 10^3 they are alike (docs/performance.md).
 LEAST_RANKS = 30_000
+
+#: How an error begins that is the accelerator's own, and not the point's.
+_FAILED = "device: the accelerator's driver says: "
 
 
 def chosen() -> str:
@@ -96,6 +100,8 @@ def simulate(
     ------
     ValueError
         If the device can't do it, but for ``auto``, which takes the processor then.
+    RuntimeError
+        If the run fails. Where it is the device that does, ``auto`` says so and takes the processor.
     """
     if device != "auto":
         return {**extension.simulate(point, threads, *limit, checkpoint=checkpoint, device=device), "engine": device}
@@ -105,4 +111,8 @@ def simulate(
         except ValueError as error:
             if not str(error).startswith("device: "):
                 raise
+        except RuntimeError as error:
+            if not str(error).startswith(_FAILED):
+                raise
+            print(f"{error}; a processor takes the point", file=sys.stderr, flush=True)
     return {**extension.simulate(point, threads, *limit, checkpoint=checkpoint), "engine": "cpu"}

@@ -175,8 +175,7 @@ class Simulator:
             keys = as_simulated(point)
 
             def run_alone(number: int) -> dict[str, Any]:
-                alone: dict[str, Any] = _extension().simulate(keys | {"workload": jobs.alone(number)}, self._threads)
-                return alone
+                return simulate(keys | {"workload": jobs.alone(number)}, self._threads)
 
             return with_slowdown(run(point), jobs, run_alone)
         if is_search(point):

@@ -195,14 +195,14 @@ public:
     [[nodiscard]] void* allocate(std::size_t bytes) override {
         bytes = std::max<std::size_t>(bytes, 1);
         if (held_ + bytes > bytes_ / 16 * 15) {
-            throw NoRoom("device: found a point that takes more than " + std::to_string(bytes_ >> 30) + " GiB (" +
-                         name_ + "), allowed: what an accelerator has");
+            throw NoRoom("device: found a point that takes more than the " + std::to_string(bytes_ >> 30) +
+                         " GiB that were free (" + name_ + "), allowed: cpu");
         }
         void* memory = nullptr;
         const std::string error = allocate_shared(&memory, bytes);
         if (!error.empty()) {
             throw NoRoom("device: found a point for whose memory the driver of " + name_ + " says: " + error +
-                         ", allowed: what an accelerator has");
+                         ", allowed: cpu");
         }
         check(gpu::clear(memory, bytes));
         check(wait());
@@ -281,7 +281,7 @@ private:
     static constexpr std::size_t stack_bytes = 8192;
 
     std::string name_;
-    std::uint64_t bytes_ = 0, held_ = 0;
+    std::size_t bytes_ = 0, held_ = 0;  // free when it was opened, and of these ours
     std::unordered_map<void*, std::size_t> sizes_;
     std::vector<void*> unsettled_;  // allocated since `settle`; some may have been released
     int blocks_ = 0;

@@ -26,14 +26,17 @@ inline std::string said(TRAMONTANE_GPU(Error_t) error) {
 }
 
 inline std::string count_devices(int& count) { return said(TRAMONTANE_GPU(GetDeviceCount)(&count)); }
-/// Of the first device. \param beside what a block may have of a multiprocessor's memory [B]
-inline std::string describe(std::string& name, std::uint64_t& bytes, int& processors, std::size_t& beside,
+/// Of the first device.
+/// \param bytes of its memory that nobody holds, neither other programs nor the driver
+/// \param beside what a block may have of a multiprocessor's memory [B]
+inline std::string describe(std::string& name, std::size_t& bytes, int& processors, std::size_t& beside,
                             bool& cooperates, bool& shares) {
     TRAMONTANE_GPU_PROPERTIES found{};
-    const std::string error = said(TRAMONTANE_GPU(GetDeviceProperties)(&found, 0));
+    std::string error = said(TRAMONTANE_GPU(GetDeviceProperties)(&found, 0));
+    std::size_t all = 0;
+    if (error.empty()) error = said(TRAMONTANE_GPU(MemGetInfo)(&bytes, &all));
     if (!error.empty()) return error;
     name = found.name;
-    bytes = found.totalGlobalMem;
     processors = found.multiProcessorCount;
 #if defined(__HIPCC__)
     beside = found.sharedMemPerBlock;
