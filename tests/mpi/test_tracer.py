@@ -999,3 +999,14 @@ def test_whoever_is_asked_to_end_ends_the_program_and_keeps_what_is_newer(any_mp
     assert ended.returncode == 128 + 15
     assert [part.name for part in (tmp_path / "trace").iterdir()] == ["rank-0000001.trace"]
     assert [part.name for part in tmp_path.iterdir()] == ["trace"]
+
+
+def test_whoever_is_asked_to_end_before_a_rank_has_begun_leaves_nothing(any_mpi: Program, tmp_path: Path) -> None:
+    """As `timeout` asks, or a batch system at the end of a job's time."""
+    called = f"trace(['sh', '-c', 'kill -TERM $PPID; exec sleep 600'], Path('trace'), {any_mpi.library.name!r}, "
+    words = f"from pathlib import Path; from tramontane.substrates.mpi.tracing import trace; {called}strip=False)"
+    (tmp_path / "tmp").mkdir()
+    variables = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    ended = subprocess.run([sys.executable, "-c", words], cwd=tmp_path, env=variables, check=False)
+    assert ended.returncode == 128 + 15
+    assert [part.name for part in tmp_path.rglob("*")] == ["tmp"]

@@ -69,14 +69,14 @@ def folder_beside(path: Path) -> Iterator[Path]:
     """
     where = path.absolute()
     with (
-        _unwinding_when_ended(),
+        unwinding_when_ended(),
         tempfile.TemporaryDirectory(prefix=f".{where.name}.", dir=where.parent, ignore_cleanup_errors=True) as folder,
     ):
         yield Path(folder)
 
 
 @contextlib.contextmanager
-def _unwinding_when_ended() -> Iterator[None]:
+def unwinding_when_ended() -> Iterator[None]:
     """Leave by way of what cleans up when SIGTERM arrives, unless something else is done about that signal."""
     number = signal.SIGTERM
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(number) != signal.SIG_DFL:

@@ -639,7 +639,10 @@ def test_a_grid_may_be_named(tmp_path: Path) -> None:
     known = [traced(tmp_path, grid, of_lines, halo) for grid in ((4, 3), (5, 3), (6, 3))]
     with pytest.raises(InputError) as told:
         extrapolated(known, 20)
-    assert str(told.value) == "--ranks: found 20; allowed: a number of ranks on a grid like 4 x 3, 5 x 3, 6 x 3"
+    assert str(told.value) == (
+        "--ranks: found 20; allowed: a number of ranks on a grid like 4 x 3, 5 x 3, 6 x 3: "
+        "3 ranks along dimension 2, as in all traces, or a trace with others"
+    )
     with pytest.raises(InputError) as told:
         extrapolated(known, 20, grid=(5, 4))
     assert str(told.value) == (

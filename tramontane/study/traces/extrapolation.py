@@ -133,8 +133,12 @@ def _wanted(grids: Sequence[Grid], ranks: int) -> Grid:
     """Return the grid of so many ranks (InputError)."""
     found = rank_grids.like(grids, ranks)
     if found is None:
-        known = ", ".join(map(rank_grids.told, grids))
-        raise InputError("--ranks", "", ranks, f"a number of ranks on a grid like {known}")
+        allowed = f"a number of ranks on a grid like {', '.join(map(rank_grids.told, grids))}"
+        for dim, known in enumerate(zip(*grids, strict=True)):
+            if 1 < min(known) == max(known):
+                allowed += f": {_kept(dim, known)}"
+                break
+        raise InputError("--ranks", "", ranks, allowed)
     return found
 
 
@@ -146,8 +150,12 @@ def _check_known(grids: Sequence[Grid], wanted: Grid) -> None:
         raise InputError("--grid", "", None, allowed, problem=problem)
     for dim, (side, known) in enumerate(zip(wanted, zip(*grids, strict=True), strict=True)):
         if len(set(known)) == 1 and side != known[0]:
-            allowed = f"{known[0]} ranks along dimension {dim + 1}, as in all traces, or a trace with others"
-            raise InputError("--grid", "", None, allowed, problem=problem)
+            raise InputError("--grid", "", None, _kept(dim, known), problem=problem)
+
+
+def _kept(dim: int, known: Sequence[int]) -> str:
+    """Say that a dimension has to be as long as in all traces."""
+    return f"{known[0]} ranks along dimension {dim + 1}, as in all traces, or a trace with others"
 
 
 def _alike(tables: Sequence[Table], grids: Sequence[Grid], kinds: Kinds, names: Sequence[Names]) -> dict[Place, _Alike]:

@@ -17,7 +17,7 @@ from tramontane.study.traces.mpi_traces import is_named_as_part, laid_aside
 from tramontane.substrates.mpi.build import build_tracer, missing_tools
 from tramontane.substrates.mpi.launch import SESSIONS
 from tramontane.substrates.mpi.libraries import INSTALL, Library, find_command, found
-from tramontane.support.files import folder_beside
+from tramontane.support.files import folder_beside, unwinding_when_ended
 from tramontane.support.processes import end_with_parent
 
 #: Environment variables of the tracing library (``tracer/tracer.hpp``): where to, and whether to leave out names.
@@ -82,7 +82,11 @@ def trace(command: list[str], folder: Path, environment: str | None, *, strip: b
     library = library_of_launcher(command[0], environment)
     if find_command(command[0]) is None:
         raise InputError("tramontane trace", "", command[0], _STARTER)
-    with _emptied(folder), tempfile.TemporaryDirectory(prefix="mpi-", ignore_cleanup_errors=True) as sessions:
+    with (
+        unwinding_when_ended(),
+        _emptied(folder),
+        tempfile.TemporaryDirectory(prefix="mpi-", ignore_cleanup_errors=True) as sessions,
+    ):
         tracer = build_tracer(library)
         variables = {**dict.fromkeys(SESSIONS, sessions), **library.variables, **os.environ}
         status = _run(command, variables | _preloaded(tracer, folder, strip=strip))
