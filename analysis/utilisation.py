@@ -81,7 +81,7 @@ def load_over_time(link: dict[str, Any], result: dict[str, Any], jitter: float =
         return np.zeros(len(carried))
     capacity = link["bytes"] / (link["load"] * result["time_s"])
     lengths = np.diff(bounds_of_bins(result, jitter))
-    return np.divide(carried, capacity * lengths, out=np.zeros(len(carried)), where=lengths > 0)
+    return np.asarray(np.divide(carried, capacity * lengths, out=np.zeros(len(carried)), where=lengths > 0))
 
 
 def draw(machine: Machine, result: dict[str, Any], jitter: float = 0.0) -> "Figure":

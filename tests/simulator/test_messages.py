@@ -6,6 +6,7 @@ arrives. Buffers are large, the crossbar is unlimited, and no link is faster tha
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import random
@@ -116,7 +117,7 @@ class Model:
         for size in packets:
             begin = max(time, self.injected[message.source])
             self.injected[message.source] = begin + size * self.net.injection
-            self.at(begin + self.net.injection_latency, lambda now, size=size: enters_switch(now, size))
+            self.at(begin + self.net.injection_latency, functools.partial(enters_switch, size=size))
 
     def arrive(self, time: float, message: Message) -> None:
         if message.kind == "get":  # the interface of the data's owner answers
@@ -185,7 +186,7 @@ class Model:
                 self.receives[rank] -= 1
             if cost > 0:
                 self.looks[rank] = False
-                self.at(time + cost, lambda now, answer=answer: self.taken(now, rank, answer), of_rank=True)
+                self.at(time + cost, functools.partial(self.taken, rank=rank, answer=answer), of_rank=True)
                 return
             if answer:
                 self.post(time, answer)
@@ -210,7 +211,7 @@ def drawn(seed: int) -> tuple[int, Steps, Net]:
         for many in (pick.randint(1, 8) for _ in range(pick.randint(1, 4)))
     ]
     link = pick.choice([2, 5, 10])
-    overheads = [pick.choice([0, pick.randint(1, 800)]) for _ in range(2)]
+    send, receive = (pick.choice([0, pick.randint(1, 800)]) for _ in range(2))
     return (
         ranks,
         steps,
@@ -220,7 +221,8 @@ def drawn(seed: int) -> tuple[int, Steps, Net]:
             pick.randint(20, 900),
             pick.randint(20, 900),
             pick.choice([1000, 2048, 4096]),
-            *overheads,
+            send,
+            receive,
             1 / pick.choice([10, 1000]),
             pick.random() < 0.3,
         ),
