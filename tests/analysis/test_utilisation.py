@@ -60,18 +60,21 @@ def test_load_over_time_adds_up(run: tuple[Path, dict[str, Any]]) -> None:
         assert (over_time * lengths).sum() == pytest.approx(each["load"] * result["time_s"], rel=1e-9)
 
 
-def bursts(jitter: str) -> tuple[Point, dict[str, Any]]:
-    """Of large blocks, which fill links to the end."""
-    workload = {"kind": "transposition", "algorithm": "burst", "grid": [400, 400, 8]}
+BURST = {"kind": "transposition", "algorithm": "burst", "grid": [400, 400, 8]}
+
+
+def counted(workload: dict[str, Any], jitter: str = "0 us") -> tuple[Point, dict[str, Any]]:
+    """A point of large blocks, which fill links to the end, and its result."""
     plain = Point.model_validate(
         {"ranks": 24, "workload": workload, "machine": MACHINES["torus"], "start_jitter": jitter}
     )
-    point = Point.from_canonical(plain.canonical() | {"statistics": {"links": "each", "bins": 16, "waiting": 8}})
+    asked = {"congestion": 0, "links": "each", "bins": 16, "waiting": 8}
+    point = Point.from_canonical(plain.canonical() | {"statistics": asked})
     return point, Simulator().run(point)
 
 
 def test_the_load_of_the_last_bin_is_that_until_the_end() -> None:
-    _, result = bursts("0 us")
+    _, result = counted(BURST)
     (ejection,) = (each for each in result["links"] if each["name"] == "ejection")
     last = int(result["time_s"] / result["bin_s"])
     left = result["time_s"] - last * result["bin_s"]
@@ -83,14 +86,14 @@ def test_the_load_of_the_last_bin_is_that_until_the_end() -> None:
 
 
 def test_what_passes_is_drawn_to_the_end_where_ranks_start_late() -> None:
-    point, result = bursts("100 us")
+    """Bins begin with the point, the time with the first rank."""
+    point, result = counted(BURST, "100 us")
     carried = np.sum([each["bytes_in_bins"] for each in result["links"]], axis=0)
-    last = int(np.flatnonzero(carried)[-1])
-    assert last * result["bin_s"] > result["time_s"]  # bins begin with the point, the time with the first rank
-    figure = utilisation.draw(point.network, result, 100e-6)
-    time = figure.axes[2]
+    begin = int(np.flatnonzero(carried)[-1]) * result["bin_s"]
+    assert begin > result["time_s"]
+    time = utilisation.draw(point.network, result, 100e-6).axes[2]
     unit = 1e-6 if "µs" in time.get_xlabel() else 1e-3
-    assert time.get_xlim()[1] * unit > last * result["bin_s"]
+    assert time.get_xlim()[1] * unit > begin
     for each in (*result["links"], *result["single_links"]):
         assert utilisation.load_over_time(each, result, 100e-6).max() < 1.01
 
