@@ -24,7 +24,7 @@ _MEMBERS = {
     "links": "Loads are medians of {}, parts of the time their means",
     "link-map": "Loads are those of the first of {}",
     "congestion-matrix": "Matrices are means of {}",
-    "delay-distribution": "Packets of {} are counted together",
+    "delay-distribution": "Shares below a delay are medians of {}",
 }
 #: Name, for a moment, of the variable that is 1 where a point is shown.
 _SHOWN = "shown"

@@ -21,6 +21,7 @@ from analysis.figures import draw, draw_together, numbers, summaries
 from analysis.figures.panel import SOFT, Drawn, Panel, compose
 from tramontane.errors import InputError, refused_by_system
 from tramontane.results import datasets
+from tramontane.support.files import write_atomically
 from tramontane.support.layout import FAILED
 from tramontane.support.processes import end_with_parent
 
@@ -66,7 +67,7 @@ def _draw(read: Sequence[xr.Dataset], stem: Path) -> list[Path]:
 def _write(drawn: "Figure", words: str, tables: str, stem: Path) -> list[Path]:
     paths = [*style.save(drawn, stem), _beside(stem, "txt"), _beside(stem, "md")]
     for path, text in zip(paths[-2:], (words, tables), strict=True):
-        path.write_text(text, encoding="utf-8")
+        write_atomically(path, text)
     return paths
 
 
@@ -94,7 +95,7 @@ def draw_or_say_why(dataset_files: Sequence[Path], stem: Path) -> None:
         said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         words = f"This figure could not be drawn. {textwrap.shorten(said, MOST)}"
         _write(compose([Panel(lambda figure, cell: _words(figure, cell, words))]), f"{words}\n", f"{words}\n", stem)
-        _beside(stem, FAILED).write_text(f"{textwrap.shorten(said, MOST)}\n", encoding="utf-8")
+        write_atomically(_beside(stem, FAILED), f"{textwrap.shorten(said, MOST)}\n")
 
 
 def _words(figure: "Figure", cell: "SubplotSpec", words: str) -> list[Drawn]:

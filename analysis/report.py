@@ -32,6 +32,7 @@ from tramontane.results import datasets
 from tramontane.study import list_experiments, load_experiment
 from tramontane.study.reading.project import REFERENCES
 from tramontane.support import formatting
+from tramontane.support.files import write_atomically
 from tramontane.support.layout import reproduce_command
 from tramontane.support.processes import end_with_parent
 
@@ -305,8 +306,7 @@ def write(
         figures=figures or out.parent / "figures",
         points=points or out.parent.parent / "points",
     )
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(render(contents), encoding="utf-8")
+    write_atomically(out, render(contents))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

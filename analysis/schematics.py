@@ -19,6 +19,7 @@ from analysis import style
 from analysis.figures.panel import SOFT, Drawn, Panel, compose
 from tramontane.study.workloads.workloads import Allreduce, Halo, Transposition
 from tramontane.substrates.simulator import schedule
+from tramontane.support.files import write_atomically
 from tramontane.support.processes import end_with_parent
 
 if TYPE_CHECKING:
@@ -273,7 +274,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for name, draw in FIGURES.items():
             style.save(draw(), options.folder / name)
-            (options.folder / f"{name}.txt").write_text(f"{CAPTIONS[name]}\n", encoding="utf-8")
+            write_atomically(options.folder / f"{name}.txt", f"{CAPTIONS[name]}\n")
     except OSError as error:
         print(f"{options.folder}: {error}", file=sys.stderr)
         return 2

@@ -65,23 +65,36 @@ def by_place(layout: Layout, known: Mapping[tuple[int, int], float]) -> Loads:
     return np.array([known.get(end, 0.0) for end in ends])
 
 
-def load_over_time(link: dict[str, Any], result: dict[str, Any]) -> Loads:
-    """Return the load in each bin of time of a class of links, or of a single one."""
+def bounds_of_bins(result: dict[str, Any], late: float = 0.0) -> Loads:
+    """Return the bounds of the bins of time, none beyond the run's end [s].
+
+    Bins begin with the point, and the time with the first rank, which may start later by `late` (`start_jitter`).
+    """
+    bounds = np.arange(len(result["links"][0]["bytes_in_bins"]) + 1) * result["bin_s"]
+    return np.asarray(np.minimum(bounds, result["time_s"] + late))
+
+
+def load_over_time(link: dict[str, Any], result: dict[str, Any], late: float = 0.0) -> Loads:
+    """Return the load in each bin of time of a class of links, or of a single one; of the last one until its end."""
     carried = np.asarray(link["bytes_in_bins"], dtype=float)
     if link["load"] == 0:
         return np.zeros(len(carried))
     capacity = link["bytes"] / (link["load"] * result["time_s"])
-    return np.asarray(carried / (capacity * result["bin_s"]))
+    lengths = np.diff(bounds_of_bins(result, late))
+    return np.asarray(np.divide(carried, capacity * lengths, out=np.zeros(len(carried)), where=lengths > 0))
 
 
-def draw(machine: Machine, result: dict[str, Any]) -> "Figure":
-    """Return the figure of a result of a point with `statistics` links, bins and waiting; without a map if not each."""
+def draw(machine: Machine, result: dict[str, Any], late: float = 0.0) -> "Figure":
+    """Return the figure of a result of a point with `statistics` links, bins and waiting; without a map if not each.
+
+    The first rank may start later than the point by `late` [s].
+    """
     if not counts_each(machine):
-        return compose(_totals(result, "ab"), width="page", columns=2)
+        return compose(_totals(result, late, "ab"), width="page", columns=2)
     layout = Layout(machine)
     loads = loads_of(layout, result)
     between, within = maps(layout, loads, colours_up_to(float(loads.max(initial=0.0))))
-    panels = [replace(between, letter="a"), replace(within, letter="b"), *_totals(result, "cd")]
+    panels = [replace(between, letter="a"), replace(within, letter="b"), *_totals(result, late, "cd")]
     return compose(panels, width="page", columns=2)
 
 
@@ -106,10 +119,10 @@ def maps(layout: Layout, loads: Loads, colours: "ScalarMappable", name: str = ""
     )
 
 
-def _totals(result: dict[str, Any], letters: str) -> list[Panel]:
+def _totals(result: dict[str, Any], late: float, letters: str) -> list[Panel]:
     """Return the panels that need no map of the network."""
     return [
-        Panel(lambda figure, cell: _over_time(figure, cell, result), letters[0], "load over time"),
+        Panel(lambda figure, cell: _over_time(figure, cell, result, late), letters[0], "load over time"),
         Panel(lambda figure, cell: _waiting(figure, cell, result), letters[1], "why ranks wait"),
     ]
 
@@ -188,23 +201,25 @@ def _time_unit(most: float) -> tuple[str, float]:
     return time_unit([most] if most > 0 else [])
 
 
-def _over_time(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) -> list[Drawn]:
+def _over_time(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any], late: float) -> list[Drawn]:
     import seaborn  # noqa: PLC0415 - slow to import
 
     axes = figure.add_subplot(cell)
     symbol, unit = _time_unit(result["time_s"])
-    bounds = np.arange(len(result["links"][0]["bytes_in_bins"]) + 1) * result["bin_s"] / unit
+    bounds = bounds_of_bins(result, late) / unit
+    used = np.flatnonzero(np.any([own["bytes_in_bins"] for own in result["links"]], axis=0))
+    end = max([result["time_s"] / unit, *bounds[used[-1:] + 1]])
     classes = [own for own in result["links"] if own["number"]]  # a torus has none along a ring of one switch
     handles = []
     for own, colour in zip(classes, seaborn.color_palette("colorblind", len(classes)), strict=True):
-        axes.stairs(load_over_time(own, result), bounds, color=colour, linewidth=1.2)
+        axes.stairs(load_over_time(own, result, late), bounds, color=colour, linewidth=1.2)
         handles += axes.plot([], [], color=colour, label=own["name"])
     between = [link for link in result["single_links"] if "to_switch" in link]
     if between:
         hottest = max(between, key=lambda link: link["load"])
-        axes.stairs(load_over_time(hottest, result), bounds, color=SOFT, linewidth=0.6, linestyle="--")
+        axes.stairs(load_over_time(hottest, result, late), bounds, color=SOFT, linewidth=0.6, linestyle="--")
         handles += axes.plot([], [], "--", linewidth=0.6, color=SOFT, label=f"busiest {hottest['class']} link")
-    axes.set(xlabel=f"Time ({symbol})", ylabel="Load", xlim=(0, result["time_s"] / unit or 1))
+    axes.set(xlabel=f"Time ({symbol})", ylabel="Load", xlim=(0, end or 1))
     axes.set_ylim(bottom=0)
     most = min(1, axes.get_ylim()[1])
     axes.set_yticks([tick for tick in axes.get_yticks() if 0 <= tick <= most])  # a legend's room above is no load
@@ -242,7 +257,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     def make() -> "Figure":
-        return draw(load_point(options.point).network, json.loads(options.result.read_text()))
+        point = load_point(options.point)
+        return draw(point.network, json.loads(options.result.read_text()), point.start_jitter * 1e-12)
 
     return status(make, options.stem)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 
 from analysis import caption, style
 from analysis.figures import axes as axis_tools
@@ -17,9 +18,12 @@ from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, series_labels, series_names
 from tramontane.results.delays import share_below
+from tramontane.results.revisions import MEMBER
 from tramontane.support import formatting
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
@@ -49,27 +53,41 @@ def delay_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     -------
     DataFrame
         Columns ``series``, ``label``, ``lower``, ``upper`` (seconds), ``share`` and ``below``: per cent of the packets
-        in the bin, and of those that waited less than ``upper``. Packets of all members, and of whatever else is no
-        line, are counted together; a series without a result has no rows.
+        in the bin, and of those that waited less than ``upper``. ``below`` is the median of the members, as in the
+        statements of papers, and ``share`` what it grows by. Packets of whatever else is no line are counted together;
+        a series without a result has no rows.
 
     Raises
     ------
     ValueError
         If the dataset has no delays.
     """
+    lower, upper = _bounds(dataset)
+    labels = series_labels(dataset, spec)
+    tables = []
+    for name, packets in _packets(dataset, spec):
+        below = np.median(100 * packets.cumsum(axis=1) / packets.sum(axis=1, keepdims=True), axis=0)
+        columns: dict[str, Any] = {"series": name, "label": labels[name], "lower": lower, "upper": upper}
+        tables.append(pd.DataFrame({**columns, "share": np.diff(below, prepend=0.0), "below": below}))
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"series": [], "label": []})
+
+
+def _bounds(dataset: xr.Dataset) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
+    """Return the lower and upper bounds of the bins (ValueError if there are none)."""
     if VARIABLE not in dataset:
         raise ValueError(f"figure.kind: 'delay-distribution' needs the variable {VARIABLE}, which the dataset lacks")
     lower, upper = (np.asarray(dataset[name].values, dtype=float) for name in (LOWER, UPPER))
-    labels = series_labels(dataset, spec)
-    tables = []
+    return lower, upper
+
+
+def _packets(dataset: xr.Dataset, spec: FigureSpec) -> "Iterator[tuple[str, NDArray[np.float64]]]":
+    """Yield the name of each series that has a result, and the packets of each of its members in each bin."""
     for name, chosen in series_names(dataset[VARIABLE], spec.line_dimensions, dataset):
-        packets = chosen.sum([dim for dim in chosen.dims if dim != BIN], skipna=True).values
-        if not packets.sum() > 0:
-            continue
-        share = 100 * packets / packets.sum()
-        columns: dict[str, Any] = {"series": name, "label": labels[name], "lower": lower, "upper": upper}
-        tables.append(pd.DataFrame({**columns, "share": share, "below": np.cumsum(share)}))
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"series": [], "label": []})
+        kept = [dim for dim in (MEMBER, BIN) if dim in chosen.dims]
+        of_members = chosen.sum([dim for dim in chosen.dims if dim not in kept], skipna=True).transpose(*kept)
+        packets = np.atleast_2d(np.nan_to_num(of_members.values.astype(float)))
+        if (packets := packets[packets.sum(axis=1) > 0]).size:
+            yield name, packets
 
 
 def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
@@ -101,18 +119,12 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 
 def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     """Shares of the packets that waited less than some round times: a row for each series."""
-    rows = delay_table(dataset, spec)
-    found = [] if rows.empty else list(rows.groupby("series", sort=False))
-    return Table(
-        headings=["Series", *(f"below {formatting.seconds(mark)}, %" for mark in MARKS)],
-        rows=[[own["label"].iloc[0], *(formatting.number(_below(own, mark), 3) for mark in MARKS)] for _, own in found],
-    )
-
-
-def _below(rows: pd.DataFrame, delay: float) -> float:
-    """Per cent of the packets that waited less than `delay`."""
-    lower, upper, packets = (rows[name].to_numpy(dtype=float) for name in ("lower", "upper", "share"))
-    return 100 * float(share_below(lower, upper, packets, delay))
+    bounds, labels = _bounds(dataset), series_labels(dataset, spec)
+    rows = []
+    for name, packets in _packets(dataset, spec):
+        below = (100 * float(np.median(share_below(*bounds, packets, mark))) for mark in MARKS)
+        rows.append([labels[name], *(formatting.number(share, 3) for share in below)])
+    return Table(["Series", *(f"below {formatting.seconds(mark)}, %" for mark in MARKS)], rows)
 
 
 def _draw_shares(above: "Axes", below: "Axes", rows: pd.DataFrame) -> list[Any]:

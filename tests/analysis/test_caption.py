@@ -104,7 +104,7 @@ def test_ensembles_are_explained(factory: Factory, members: int, sentence: str |
     ("kind", "sentence"),
     [
         ("congestion-matrix", "Matrices are means of 5 members."),
-        ("delay-distribution", "Packets of 5 members are counted together."),
+        ("delay-distribution", "Shares below a delay are medians of 5 members."),
         ("links", "Loads are medians of 5 members, parts of the time their means."),
         ("link-map", "Loads are those of the first of 5 members."),
         ("radix", "Best radices are medians of 5 members."),

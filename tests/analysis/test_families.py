@@ -55,11 +55,16 @@ def test_shares_below_round_delays_lie_between_those_of_bins_by_the_logarithm(de
     assert numbers(delayed).rows[0][1:] == [f"{share:.3g}" for share in below]
 
 
-def test_members_are_counted_together(factory: Factory) -> None:
-    dataset = factory(("minimal",), (1000,), members=2, figure={"kind": "delay-distribution"})
-    dataset = with_delays(dataset, [[[[4, 0, 0, 0, 0], [0, 4, 0, 0, 0]]]])
+def test_shares_are_medians_of_members_as_in_statements(factory: Factory) -> None:
+    """One that is far off, and has many packets, counts as one; one without a result does not count."""
+    dataset = factory(("minimal",), (1000,), members=4, figure={"kind": "delay-distribution"})
+    counts = [[2, 2, 0, 0, 0], [1, 3, 0, 0, 0], [0, 0, 0, 0, 90], [np.nan] * 5]
+    dataset = with_delays(dataset, [[counts]])
     rows = delays.delay_table(dataset, spec_of(dataset))
-    assert rows["share"].to_list() == pytest.approx([50, 50, 0, 0, 0])
+    assert rows["share"].to_list() == pytest.approx([25, 75, 0, 0, 0])
+    stated = distributions.delays(dataset, "minimal", {"series": "minimal"}, 1000)
+    shown = [f"{100 * np.median(stated.below(mark)):.3g}" for mark in delays.MARKS]
+    assert numbers(dataset).rows[0][1:] == shown
 
 
 def test_delays_are_drawn_in_microseconds_with_a_legend(delayed: xr.Dataset) -> None:

@@ -229,3 +229,21 @@ def test_figures_of_several_papers_are_not_put_together(tmp_path: Path) -> None:
         ("About grist-scaling", ["grist-scaling"]),
         ("About busy-links", ["busy-links"]),
     ]
+
+
+def test_what_is_drawn_again_replaces_files_whole(tmp_path: Path, factory: Factory) -> None:
+    """Who has one open, or a link to it, never sees half of it."""
+    write(factory(), tmp_path / "a.nc")
+
+    def made() -> dict[str, int]:
+        paths = draw_files([tmp_path / "a.nc"], tmp_path / "figures" / "a")
+        report.write([tmp_path / "a.nc"], tmp_path / "report.html", "smoke", "x", root=tmp_path)
+        return {path.name: path.stat().st_ino for path in (*paths, tmp_path / "report.html")}
+
+    first = made()
+    kept = [(tmp_path / "figures" / name if name.startswith("a.") else tmp_path / name).open() for name in first]
+    again = made()
+    assert {"a.svg", "a.txt", "a.md", "report.html"} <= again.keys()
+    assert [name for name in first if first[name] == again[name]] == []
+    for file in kept:
+        file.close()

@@ -55,7 +55,47 @@ def test_load_over_time_adds_up(run: tuple[Path, dict[str, Any]]) -> None:
     for each in (*result["links"], *result["single_links"]):
         over_time = utilisation.load_over_time(each, result)
         assert over_time.max() < 1.01
-        assert over_time.sum() * result["bin_s"] == pytest.approx(each["load"] * result["time_s"], rel=1e-9)
+        lengths = np.diff(utilisation.bounds_of_bins(result))
+        assert lengths.sum() == pytest.approx(min(16 * result["bin_s"], result["time_s"]), rel=1e-12)
+        assert (over_time * lengths).sum() == pytest.approx(each["load"] * result["time_s"], rel=1e-9)
+
+
+BURST = {"kind": "transposition", "algorithm": "burst", "grid": [400, 400, 8]}
+
+
+def counted(workload: dict[str, Any], jitter: str = "0 us") -> tuple[Point, dict[str, Any]]:
+    """A point of large blocks, which fill links to the end, and its result."""
+    plain = Point.model_validate(
+        {"ranks": 24, "workload": workload, "machine": MACHINES["torus"], "start_jitter": jitter}
+    )
+    asked = {"congestion": 0, "links": "each", "bins": 16, "waiting": 8}
+    point = Point.from_canonical(plain.canonical() | {"statistics": asked})
+    return point, Simulator().run(point)
+
+
+def test_the_load_of_the_last_bin_is_that_until_the_end() -> None:
+    _, result = counted(BURST)
+    (ejection,) = (each for each in result["links"] if each["name"] == "ejection")
+    last = int(result["time_s"] / result["bin_s"])
+    left = result["time_s"] - last * result["bin_s"]
+    capacity = ejection["bytes"] / (ejection["load"] * result["time_s"])
+    load = utilisation.load_over_time(ejection, result)
+    assert 0.1 < left / result["bin_s"] < 0.9
+    assert load[last] == pytest.approx(ejection["bytes_in_bins"][last] / (capacity * left), rel=1e-9)
+    assert np.all(load[last + 1 :] == 0)
+
+
+def test_what_passes_is_drawn_to_the_end_where_ranks_start_late() -> None:
+    """Bins begin with the point, the time with the first rank."""
+    point, result = counted(BURST, "100 us")
+    carried = np.sum([each["bytes_in_bins"] for each in result["links"]], axis=0)
+    begin = int(np.flatnonzero(carried)[-1]) * result["bin_s"]
+    assert begin > result["time_s"]
+    time = utilisation.draw(point.network, result, 100e-6).axes[2]
+    unit = 1e-6 if "µs" in time.get_xlabel() else 1e-3
+    assert time.get_xlim()[1] * unit > begin
+    for each in (*result["links"], *result["single_links"]):
+        assert utilisation.load_over_time(each, result, 100e-6).max() < 1.01
 
 
 def test_figure_shows_causes_and_classes(run: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from tramontane.campaign import slurm
 from tramontane.campaign.plan import Plan, Resources, make_plan, write_plan
 from tramontane.campaign.rules import Rules, Step, figure_outputs, sheet_outputs, study_outputs
 from tramontane.campaign.slurm import limits
+from tramontane.errors import InputError
 from tramontane.study.points.cost import rates
 from tramontane.substrates import devices
 from tramontane.support.layout import CODE, SCHEMATICS_OF, Layout
@@ -34,6 +36,20 @@ def test_a_step_is_fresh_if_all_outputs_are_newer_than_all_inputs(tmp_path: Path
     assert Step(inputs, (touch(tmp_path / "c", 20), touch(tmp_path / "d", 30))).is_fresh()
     assert not Step(inputs, (touch(tmp_path / "c", 15), tmp_path / "d")).is_fresh()
     assert not Step((tmp_path / "none",), inputs).is_fresh()
+
+
+def test_a_folder_in_the_place_of_any_file_is_told(project: Path) -> None:
+    """Snakemake takes it for the file, and what is out of date for fresh."""
+    write_plan(make_plan(project, "smoke", resources=Resources(cores=1)))
+    rules = Rules(project)
+    rules.check_outputs("smoke")
+    outputs = [path for step in rules.steps("smoke") for path in step.outputs]
+    assert Layout(project, "smoke").report in outputs
+    for path in outputs:
+        path.mkdir(parents=True)
+        with pytest.raises(InputError, match=rf"{re.escape(path.name)}: found a folder; allowed: a file, or nothing"):
+            rules.check_outputs("smoke")
+        path.rmdir()
 
 
 def test_resources_of_a_batch_follow_its_estimate(project: Path) -> None:

@@ -934,12 +934,12 @@ def test_a_statement_of_ones_own_is_judged_in_a_new_folder(
     assert (told.status, "0 reproduced, 0 not reproduced, 1 not evaluated" in told.out) == (0, True)
 
 
-@pytest.mark.parametrize("name", ["my study", "Ann's", "a;b"])
+@pytest.mark.parametrize("name", ["my study", "Ann's", "a;b", "-x"])
 def test_the_command_that_init_prints_can_be_pasted(
     tramontane: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = tramontane("init", name).err.partition(" && ")[0]
+    command = tramontane("init", "--", name).err.partition(" && ")[0]
     done = subprocess.run(["sh", "-c", f"{command} && pwd"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == f"{tmp_path / name}\n"
 

@@ -539,3 +539,38 @@ def test_blocks_go_with_the_weights_of_their_ends(algorithm: Workload, ranks: in
     means = sum(senders) / ranks * sum(receivers) / ranks
     for (y, z), size in sizes.items():
         assert size == pytest.approx(1000 * senders[y] * receivers[z] / means, abs=1)
+
+
+@pytest.mark.parametrize(("ranks", "group"), [(24, 4), (22, 4), (30, 3), (9, 4)])
+@pytest.mark.parametrize("algorithm", ["leaders", "multi-leader"])
+def test_leaders_exchange_with_the_groups_after_their_own_first(algorithm: str, ranks: int, group: int) -> None:
+    """In a cycle over their share, so that not all send to one group at once; who has none of its own begins there."""
+    schedule = Schedule(workload("alltoall", {"algorithm": algorithm, "group": group}, count=1), ranks)
+    groups = -(-ranks // group)
+    order: dict[int, list[int]] = {}
+    for message in matched(schedule, 1):
+        order.setdefault(message.source, []).append(message.destination // group)
+    for rank, found in order.items():
+        own, leader = rank // group, rank % group
+        leaders = min(group if algorithm == "multi-leader" else 1, groups, ranks - own * group)
+        sizes = [groups // leaders + (place < groups % leaders) for place in range(leaders)]
+        share = list(range(sum(sizes[:leader]), sum(sizes[: leader + 1])))
+        begin = share.index(own) + 1 if own in share else own % len(share)
+        assert found == [each for each in (share * 2)[begin : begin + len(share)] if each != own]
+
+
+def test_weights_and_blocks_are_rounded() -> None:
+    """Weights to 1 / 2^20 of their mean: 2/3 to 699,051, 4/3 to 1,398,101; blocks to the nearest element."""
+    for count, small, large in ((2**20, 699_051, 1_398_101), (3, 2, 4), (2, 1, 3), (1, 1, 1)):
+        sizes = sizes_of_blocks({"algorithm": "burst"}, 2, count, 0, senders=[1, 2])
+        assert sizes == {(0, 1): small, (1, 0): large}
+
+
+def test_blocks_are_spread_evenly_over_their_range() -> None:
+    """Of 870 blocks each tenth has about 87, and the mean is that without spread."""
+    sizes = np.array(list(sizes_of_blocks({"algorithm": "burst"}, 30, 10**6, 0.5).values()))
+    assert sizes.size == 870
+    tenths, _ = np.histogram(sizes, bins=10, range=(0.5e6, 1.5e6))
+    assert tenths.sum() == 870
+    assert np.all(abs(tenths - 87) < 4.5 * np.sqrt(87 * 0.9))
+    assert abs(sizes.mean() - 1e6) < 4 * 1e6 / np.sqrt(12 * 870)

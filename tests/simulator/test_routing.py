@@ -309,3 +309,23 @@ def test_a_routing_of_another_topology_is_refused(topology: str) -> None:
 def test_impossible_wirings_are_refused(net: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         _simulator.Network(net)
+
+
+@pytest.mark.parametrize("routing", ["minimal", "valiant", "valiant-global", "ugal"])
+def test_a_leg_in_a_dragonfly_has_a_channel_before_its_global_link_and_one_behind(routing: str) -> None:
+    """Two channels a leg: the second leg begins with the lower of its own, also where the first was between groups."""
+    x, y = 2, 3
+    net = machine("dragonfly", (x, y, 4), 1, routing)
+    seen = set()
+    for target in range(1, x * y * 4):
+        for route in _simulator.routes(net, 0, target):
+            crossed: set[int] = set()
+            for (at, _, channel), (following, _, _) in pairwise(route):
+                leg, behind = divmod(channel, 2)
+                assert behind == (leg in crossed)
+                if at // (x * y) != following // (x * y):
+                    crossed.add(leg)
+                seen.add((leg, behind, 0 in crossed))
+    assert seen >= {(0, 0, True), (0, 1, True)}
+    if routing != "minimal":
+        assert (1, 0, True) in seen

@@ -130,6 +130,7 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
             return 0
         write_plan(plan)
         _remove_unsound(layout)
+        Rules(root).check_outputs(scale)
         for line in header(plan, options):
             _say(line)
         status = 0

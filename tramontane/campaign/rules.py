@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from tramontane.campaign import slurm
 from tramontane.campaign.clock import is_past
+from tramontane.errors import InputError
 from tramontane.results import published
 from tramontane.support.imports import sources
 from tramontane.support.layout import CODE, DRAWN, PACKAGES, SCALES, SCHEMATICS_OF, SHARE, Layout
@@ -237,6 +238,12 @@ class Rules:
         inputs = [path for step in (*collating, *drawing) for path in step.outputs]
         layout = Layout(self.root, scale)
         yield Step((layout.shown, *inputs, *_paths(self.code_of_report())), (layout.report,))
+
+    def check_outputs(self, scale: str) -> None:
+        """Raise InputError if a folder is in the place of a file: the workflow would take it for one that is made."""
+        for path in map(Path, self.targets(scale)):
+            if path.is_dir():
+                raise InputError(path, "", None, "a file, or nothing", problem="found a folder")
 
     def is_fresh(self, scale: str) -> bool:
         """Return whether every file of the campaign is there and none is out of date."""

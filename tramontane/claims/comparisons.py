@@ -17,6 +17,7 @@ from tramontane.claims.margins import LOG_RATIO, RADIX, SHARE, SLOPE, Margin, at
 from tramontane.claims.outcome import Lacking, Outcome, Span
 from tramontane.study.experiments.claims import Range
 from tramontane.support.formatting import count, difference, percent, plural, rounded, rounded_seconds
+from tramontane.support.interpolation import zero_over_logarithm
 
 Bools = NDArray[np.bool_]
 
@@ -191,7 +192,7 @@ def meets(rising: Band, falling: Band, at: float, factor: float, span: Span) -> 
     signs = [index for index, (left, right) in enumerate(pairwise(ratio)) if left < 0 <= right]
     if signs:
         index = signs[-1]
-        place = _zero(first.x[index : index + 2], ratio[index : index + 2])
+        place = zero_over_logarithm(first.x[index : index + 2], ratio[index : index + 2])
         how = "they meet"
     elif ratio[0] >= 0:
         evidence = f"{first.name} is above {second.name} from {count(first.x[0])} processes on"
@@ -202,7 +203,7 @@ def meets(rising: Band, falling: Band, at: float, factor: float, span: Span) -> 
         if growth <= 0:  # also where the last decade has one process count alone
             evidence = f"{first.name} over {second.name} does not grow in the last decade of processes"
             return Outcome(Margin(growth, LOG_RATIO, _ends(first)), f"{evidence}: {_ratios(first, second)}")
-        place = _zero(first.x[decade][[0, -1]], ratio[decade][[0, -1]])
+        place = zero_over_logarithm(first.x[decade][[0, -1]], ratio[decade][[0, -1]])
         how = f"by the trend of the last decade (up to {count(first.x[-1])} processes) they would meet"
         if place > _FARTHEST * first.x[-1] and at > first.x[-1] * _FARTHEST:
             near = Span(at / _FARTHEST, math.inf)
@@ -214,12 +215,6 @@ def meets(rising: Band, falling: Band, at: float, factor: float, span: Span) -> 
     fragile = int(low[-1] <= 1 <= high[-1])
     inside = within(place, (at / factor, at * factor), logarithmic=True)
     return Outcome(Margin(inside, LOG_RATIO, _ends(first), inclusive=True), evidence, fragile, 1)
-
-
-def _zero(x: Floats, ratio: Floats) -> float:
-    """Return where a straight line through two points of log x and log ratio is zero."""
-    steps = np.log(x)
-    return float(np.exp(steps[0] - ratio[0] * (steps[1] - steps[0]) / (ratio[1] - ratio[0])))
 
 
 def limit(curve: Band, at: float) -> Outcome:

@@ -16,6 +16,7 @@ from tramontane.results import datasets
 from tramontane.results.members import middle
 from tramontane.results.revisions import MEMBER, newest_members
 from tramontane.support.formatting import rounded
+from tramontane.support.interpolation import zero_over_logarithm
 from tramontane.support.tables import markdown
 
 Floats = NDArray[np.float64]
@@ -110,9 +111,8 @@ def _turns(x: Floats, ratio: Floats) -> list[_Turn]:
     for after in range(1, ratio.size):
         if ratio[after] < 0 if slower else ratio[after] > 0:
             slower = not slower
-            begin, end = ratio[after - 1 : after + 1]
-            step = np.log(x[after] / x[after - 1])
-            found.append(_Turn(float(x[after - 1] * np.exp(-begin / (end - begin) * step)), slower, after))
+            between = slice(after - 1, after + 1)
+            found.append(_Turn(zero_over_logarithm(x[between], ratio[between]), slower, after))
     return found
 
 

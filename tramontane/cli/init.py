@@ -20,4 +20,5 @@ def init(
 
     lay_out(folder)
     print(display_path(folder))
-    print(f"cd {shlex.quote(str(folder))} && tramontane reproduce --scale smoke --experiments {FIRST}", file=sys.stderr)
+    place = f"./{folder}" if str(folder).startswith("-") else str(folder)  # or `cd` takes it for an option
+    print(f"cd {shlex.quote(place)} && tramontane reproduce --scale smoke --experiments {FIRST}", file=sys.stderr)

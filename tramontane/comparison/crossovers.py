@@ -5,6 +5,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tramontane.support.interpolation import zero_over_logarithm
+
 #: Times closer to each other than by this factor less 1 say nothing about which algorithm is faster.
 CLOSE = 0.05
 #: Logarithms of the measured and the predicted time by size [B].
@@ -58,6 +60,5 @@ def changes(sizes: Sequence[int], gaps: Sequence[float]) -> tuple[float, ...]:
     signed = [(size, gap) for size, gap in zip(sizes, gaps, strict=True) if abs(gap) > math.log1p(CLOSE)]
     for (low, before), (high, after) in itertools.pairwise(signed):
         if (before < 0) != (after < 0):
-            part = before / (before - after)
-            found.append(math.exp(math.log(low) + part * (math.log(high) - math.log(low))))
+            found.append(zero_over_logarithm((low, high), (before, after)))
     return tuple(found)

@@ -2,9 +2,11 @@
 
 import contextlib
 import ctypes
+import errno
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -12,6 +14,9 @@ from multiprocessing import get_context
 from tramontane.errors import InputError
 
 _PR_SET_PDEATHSIG = 1
+
+#: What a pool needs beside its processes: two threads, and the process that keeps track of semaphores.
+_OF_A_POOL = 3
 
 
 def end_with_parent(number: int) -> None:
@@ -35,8 +40,34 @@ def pool(number: int, prepare: Callable[[], object] | None = None) -> ProcessPoo
     """Return `number` new processes for work, each of which calls `prepare` first, if that is given.
 
     They leave interruptions to this process, and end with it.
+
+    Raises
+    ------
+    OSError
+        If the system grants no more processes or threads.
     """
+    _check_granted(number + _OF_A_POOL)
     return ProcessPoolExecutor(number, mp_context=get_context("spawn"), initializer=_begin, initargs=(prepare,))
+
+
+def _check_granted(number: int) -> None:
+    """Raise OSError if the system refuses so many more threads or processes, which count alike.
+
+    A pool that could begin in part only would tell it in tracebacks, or wait for ever.
+    """
+    end = threading.Event()
+    started: list[threading.Thread] = []
+    try:
+        for _ in range(number):
+            thread = threading.Thread(target=end.wait)
+            thread.start()
+            started.append(thread)
+    except RuntimeError as error:
+        raise OSError(errno.EAGAIN, str(error)) from None
+    finally:
+        end.set()
+        for thread in started:
+            thread.join()
 
 
 def _begin(prepare: Callable[[], object] | None) -> None:
