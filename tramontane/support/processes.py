@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from typing import Literal
 
 from tramontane.errors import InputError
 
@@ -31,12 +32,15 @@ def python(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
-def pool(number: int, prepare: Callable[[], object] | None = None) -> ProcessPoolExecutor:
-    """Return `number` new processes for work, each of which calls `prepare` first, if that is given.
+def pool(
+    number: int, prepare: Callable[[], object] | None = None, start: Literal["spawn", "fork"] = "spawn"
+) -> ProcessPoolExecutor:
+    """Return `number` processes for work, each of which calls `prepare` first, if that is given.
 
-    They leave interruptions to this process, and end with it.
+    They leave interruptions to this process, and end with it. Forks have all that it has imported, but only a process
+    without threads can be forked.
     """
-    return ProcessPoolExecutor(number, mp_context=get_context("spawn"), initializer=_begin, initargs=(prepare,))
+    return ProcessPoolExecutor(number, mp_context=get_context(start), initializer=_begin, initargs=(prepare,))
 
 
 def _begin(prepare: Callable[[], object] | None) -> None:
