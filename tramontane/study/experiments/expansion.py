@@ -437,7 +437,7 @@ class _Expander:
         varied = {setting.path for setting in settings} | {split(key) for key in experiment.derive}
         adjust = None if draw is None else partial(self._lay_over, drawn=draw.value, varied=varied, where=where)
         point = build_point(layers, experiment.root, experiment.path, where, "base", adjust)
-        if MEMBER in coords and self._differ_by_seed:
+        if MEMBER in coords and self._differ_by_seed and draw is None:  # what is drawn may set the seed
             self._first_members[_place(coords)] = point
         return ExpandedPoint(coords, point)
 
