@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tramontane.campaign import overview
 from tramontane.campaign.overview import Progress, progress, progress_of_all
 from tramontane.results.store import Store
@@ -27,3 +29,9 @@ def test_many_experiments_are_read_as_one_by_one(project: Path) -> None:
     mistake = found[4]
     assert isinstance(mistake, str)
     assert "tiny_3.yaml: not YAML" in mistake
+
+
+def test_processes_that_read_experiments_import_nothing_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "progress", lambda file, _: file.name)  # which only a fork of this process knows
+    files = [Path(f"{number}.yaml") for number in range(overview.FEW + 1)]
+    assert progress_of_all(files, Store(Path())) == [file.name for file in files]

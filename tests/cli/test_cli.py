@@ -335,7 +335,7 @@ def test_what_only_the_extension_refuses_is_a_mistake_too(
     def fail(*_: object) -> None:
         raise isolation.PointError(f"{key}: found 5, allowed: at most 3, so that it ends")
 
-    monkeypatch.setattr(single, "run_fresh", fail)
+    monkeypatch.setattr(single, "run_in_fork", fail)
     answer = tramontane("run", str(tmp_path / write(tmp_path, POINT)))
     assert answer.status == 2
     assert answer.err.endswith(f"point.yaml: {key}: found 5; allowed: at most 3, so that it ends\n")
@@ -349,9 +349,17 @@ def test_a_point_that_fails_is_one_line_too(
     def fail(*_: object) -> dict[str, Any]:
         raise isolation.PointError("deadlock: rank 0 waits for rank 1")
 
-    monkeypatch.setattr(single, "run_fresh", fail)
+    monkeypatch.setattr(single, "run_in_fork", fail)
     answer = tramontane("run", write(here, POINT))
     assert answer == Answer(1, "", "point.yaml: deadlock: rank 0 waits for rank 1\n")
+
+
+def test_a_point_needs_no_other_interpreter(
+    here: Path, tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose imports take longer than a small point."""
+    monkeypatch.setattr("tramontane.substrates.isolation.python", None)
+    assert json.loads(tramontane("run", write(here, POINT)).out)["time_s"] > 0
 
 
 CIRCLE = """num_ranks 2
@@ -577,7 +585,7 @@ def test_a_gpu_says_itself_what_it_has_no_memory_for(
     tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the engine for processors would need is not asked."""
-    monkeypatch.setattr("tramontane.substrates.single.run_fresh", lambda *_: {"time_s": 1.0})
+    monkeypatch.setattr("tramontane.substrates.single.run_in_fork", lambda *_: {"time_s": 1.0})
     words = ("run", write(here, POINT), "--memory", "1 MB", "--device")
     assert [tramontane(*words, device).status for device in ("cpu", "host", "auto", "gpu")] == [2, 2, 2, 0]
 
@@ -612,7 +620,7 @@ def test_a_run_that_is_ended_leaves_no_simulation_behind(here: Path) -> None:
         assert run.poll() is None, "the run is over before it was ended"
         for child in run.children():
             with suppress(psutil.NoSuchProcess):  # the run has other children, which end at once
-                if any("isolation" in word for word in child.cmdline()) and child.cpu_times().user >= 0.2:
+                if child.cmdline() == run.cmdline() and child.cpu_times().user >= 0.2:
                     simulation.append(child)
         return bool(simulation)
 
@@ -631,7 +639,7 @@ def test_a_run_that_is_interrupted_says_so_and_nothing_else(here: Path) -> None:
     def is_under_way() -> bool:
         for child in run.children():
             with suppress(psutil.NoSuchProcess):
-                if any("isolation" in word for word in child.cmdline()) and child.cpu_times().user >= 0.2:
+                if child.cmdline() == run.cmdline() and child.cpu_times().user >= 0.2:
                     return True
         return False
 
@@ -969,18 +977,14 @@ def test_a_folder_is_told_as_the_system_has_it(tmp_path: Path, name: bytes, enco
         assert told.stdout == os.fsencode(tmp_path) + b"/" + name + b"\n"
 
 
-def test_what_a_users_limits_refuse_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "point.yaml").write_text(POINT)
-    done = subprocess.run(
-        ["sh", "-c", f"ulimit -n 8; exec {sys.executable} -m tramontane run point.yaml"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "Too many open files (limit: ulimit -n)\n"
+def test_what_a_users_limits_refuse_is_one_line(
+    tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(os, "pipe", refuse)
+    assert tramontane("run", write(here, POINT)) == Answer(1, "", "Too many open files (limit: ulimit -n)\n")
 
 
 def test_other_errors_of_the_system_stay_visible(

@@ -1,5 +1,7 @@
 """Whatever the schema of a model allows is accepted, or refused in one line."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -44,3 +46,10 @@ def test_what_a_schema_allows_is_read_or_refused_in_one_line(model: type[BaseMod
     else:
         if isinstance(read, Point):
             assert Point.from_canonical(read.canonical()).id == read.id
+
+
+def test_a_model_that_nothing_is_read_as_is_not_compiled() -> None:
+    """That of all models takes longer than most commands."""
+    asked = "from tramontane.study.experiments.claims import Claims as C; print(C.__pydantic_complete__)"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

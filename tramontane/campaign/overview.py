@@ -77,7 +77,7 @@ def progress_of_all(files: Sequence[Path], store: Store) -> list[Progress | str]
     """
     if len(files) <= FEW:
         return [_progress_or_mistake(file, store) for file in with_progress(files, READING)]
-    workers = pool(min(host.cores(), len(files)))
+    workers = pool(min(host.cores(), len(files)), start="fork")
     try:
         waiting = [workers.submit(_progress_or_mistake, file, store) for file in files]
         return [each.result() for each in with_progress(waiting, READING)]

@@ -2,10 +2,13 @@
 
 import hashlib
 import io
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from tramontane.errors import InputError
 from tramontane.support.files import is_special, write_atomically
@@ -17,10 +20,35 @@ MOST_BYTES = 8 << 30
 DIGEST = "content_sha256"
 #: The attribute that tells of which records a dataset was made (:func:`tramontane.results.store.digest_of`).
 RECORDS = "records_sha256"
+#: Where NetCDF 4 keeps the number of a dimension, and those of a variable.
+_DIMENSION, _DIMENSIONS = "_Netcdf4Dimid", "_Netcdf4Coordinates"
+#: Attributes that say how a dataset lies in its file.
+_OF_NETCDF = frozenset(
+    {
+        *(_DIMENSION, _DIMENSIONS, "_NCProperties", "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST"),
+        *("_FillValue", "coordinates", "dtype"),
+    }
+)
+
+
+class _Variable(NamedTuple):
+    """What counts of a variable."""
+
+    dims: tuple[str, ...]
+    attributes: Mapping[Any, Any]
+    values: NDArray[Any]
 
 
 def digest(dataset: xr.Dataset) -> str:
     """Return the SHA-256 of a dataset's variables and attributes, as long as only their bytes in a file differ."""
+    variables = {
+        str(name): _Variable(tuple(map(str, of.dims)), of.attrs, of.to_numpy())
+        for name, of in dataset.variables.items()
+    }
+    return _digest(dataset.attrs, variables)
+
+
+def _digest(attributes: Mapping[Any, Any], variables: Mapping[str, _Variable]) -> str:
     total = hashlib.sha256()
 
     def add(*texts: object) -> None:
@@ -28,21 +56,19 @@ def digest(dataset: xr.Dataset) -> str:
             data = str(text).encode()
             total.update(f"{len(data)} ".encode() + data)
 
-    def attributes(of: xr.Dataset | xr.DataArray) -> None:
-        for key in sorted(of.attrs, key=str):
+    def add_all(of: Mapping[Any, Any]) -> None:
+        for key in sorted(of, key=str):
             if key != DIGEST:
-                add(key, np.asarray(of.attrs[key]).tolist())
+                add(key, np.asarray(of[key]).tolist())
 
-    attributes(dataset)
-    for name in sorted(dataset.variables, key=str):
-        variable = dataset[name]
-        add(name, *variable.dims, *variable.shape)
-        attributes(variable)
-        values = variable.to_numpy()
-        if values.dtype.kind in "OUST":
-            add(*values.ravel().tolist())
+    add_all(attributes)
+    for name, variable in sorted(variables.items()):
+        add(name, *variable.dims, *variable.values.shape)
+        add_all(variable.attributes)
+        if variable.values.dtype.kind in "OUST":
+            add(*variable.values.ravel().tolist())
         else:
-            total.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
+            total.update(np.ascontiguousarray(variable.values, dtype="<f8").tobytes())
     return total.hexdigest()
 
 
@@ -128,8 +154,38 @@ def is_outrun(path: Path, records: str) -> bool:
         return False
 
 
+def _has_its_digest(path: Path) -> bool:
+    """Return whether what is in a file has its digest, told in a tenth of the time that xarray takes to open it.
+
+    A file for which this is not so may be sound nevertheless: `read` knows.
+    """
+    import h5py  # noqa: PLC0415
+
+    def attributes(of: h5py.HLObject) -> dict[str, Any]:
+        kept = {key: value for key, value in of.attrs.items() if key not in _OF_NETCDF}
+        return {key: value[0] if np.shape(value) == (1,) else value for key, value in kept.items()}
+
+    def variable(of: h5py.Dataset) -> _Variable:
+        values = of.asstr()[()] if h5py.check_string_dtype(of.dtype) else of[()]
+        dims = tuple(names[each] for each in of.attrs.get(_DIMENSIONS, ()))
+        return _Variable(dims, attributes(of), np.asarray(values))
+
+    try:
+        with h5py.File(path) as file:
+            if sum(of.nbytes for of in file.values()) > MOST_BYTES:
+                return False
+            names = {of.attrs[_DIMENSION]: name for name, of in file.items() if of.is_scale}
+            bare = {name for name, of in file.items() if of.is_scale and _DIMENSIONS not in of.attrs}
+            variables = {name: variable(of) for name, of in file.items() if name not in bare}
+            return bool(_digest(attributes(file), variables) == file.attrs[DIGEST])
+    except Exception:
+        return False
+
+
 def remove_unsound(path: Path) -> str:
     """Remove a dataset that is not as it was written, to be made again; return why, or nothing if it is sound."""
+    if not is_special(path) and _has_its_digest(path):
+        return ""
     try:
         read(path)
     except InputError as error:

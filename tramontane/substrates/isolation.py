@@ -1,9 +1,9 @@
 """Runs each point in a process of its own.
 
 A point that crashes, deadlocks or is killed for its memory takes nothing else with it, and the peak of memory that is
-reported is the point's own. Two ways lead there: :func:`run_forked` for a batch, whose process is small and single
+reported is the point's own. Two ways lead there: :func:`run_forked` for commands, whose processes are small and single
 threaded, so that a fork costs milliseconds and ten thousand points no more than a minute; and :func:`run_fresh` for
-the command line, whose own imports would count as the point's memory.
+Python programs of others, which may have threads, and much in memory that would count as the point's.
 """
 
 import json
@@ -126,6 +126,13 @@ def _forked(run: Callable[[BinaryIO], Any], read: Callable[[BinaryIO], T]) -> tu
     return found, os.waitstatus_to_exitcode(status)
 
 
+def run_in_fork(
+    point: "Point", substrate: str, threads: int = 1, checkpoint: Path | None = None, device: str | None = None
+) -> dict[str, Any]:
+    """Run `point` on the substrate of that name in a fork of this process; see :func:`run_forked`."""
+    return run_forked(point, _substrate(substrate, threads, checkpoint, device))
+
+
 def run_fresh(
     point: "Point", substrate: str, threads: int = 1, checkpoint: Path | None = None, device: str | None = None
 ) -> dict[str, Any]:
@@ -134,6 +141,11 @@ def run_fresh(
     request = pickle.dumps((point, substrate, threads, checkpoint, device))
     done = subprocess.run(python("tramontane.substrates.isolation"), input=request, stdout=subprocess.PIPE, check=False)
     return _understand(done.stdout, done.returncode)
+
+
+def _substrate(name: str, threads: int, checkpoint: Path | None, device: str | None) -> Substrate:
+    substrate = get(name, threads, device)
+    return substrate.keeping(checkpoint) if checkpoint is not None and isinstance(substrate, Keeper) else substrate
 
 
 def peak_memory() -> int:
@@ -230,11 +242,8 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # who asked says that it was stopped
     end_with_parent(signal.SIGKILL)
-    point, name, threads, checkpoint, device = pickle.loads(sys.stdin.buffer.read())
-    substrate = get(name, threads, device)
-    if checkpoint is not None and isinstance(substrate, Keeper):
-        substrate = substrate.keeping(checkpoint)
-    sys.stdout.buffer.write(_answer(point, substrate))
+    point, *asked = pickle.loads(sys.stdin.buffer.read())
+    sys.stdout.buffer.write(_answer(point, _substrate(*asked)))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Runs one point by itself, after a look at whether it can be run at all."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ from tramontane.errors import InputError
 from tramontane.study import Point, load_point
 from tramontane.study.points.cost import estimate
 from tramontane.substrates import Keeper, require
-from tramontane.substrates.isolation import PointError, PointMistakeError, run_fresh
+from tramontane.substrates.isolation import PointError, PointMistakeError, run_fresh, run_in_fork
 from tramontane.support.formatting import about_bytes
 
 
@@ -24,7 +25,7 @@ def run_file(
     checkpoint: Path | None = None,
     device: str | None = None,
 ) -> dict[str, Any]:
-    """Run the point in a file and return its identity and its result.
+    """Run the point in a file, for a command, and return its identity and its result.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def run_file(
     if substrate is not None:
         require(substrate)
     point = load_point(file, substrate)
-    return run_point(point, file, memory=memory, threads=threads, checkpoint=checkpoint, device=device)
+    return run_point(point, file, memory=memory, threads=threads, checkpoint=checkpoint, device=device, run=run_in_fork)
 
 
 def run_point(
@@ -64,6 +65,7 @@ def run_point(
     threads: int = 1,
     checkpoint: Path | None = None,
     device: str | None = None,
+    run: Callable[..., dict[str, Any]] = run_fresh,
 ) -> dict[str, Any]:
     """Run a point and return its identity and its result.
 
@@ -75,6 +77,8 @@ def run_point(
         What errors name as the place where the point stands.
     memory, threads, checkpoint, device
         As in :func:`run_file`, and so the errors.
+    run : callable, optional
+        Runs it in a process of its own: one of the two ways of :mod:`tramontane.substrates.isolation`.
     """
     chosen = require(point.substrate)
     if checkpoint is not None and not isinstance(chosen, Keeper):
@@ -89,7 +93,7 @@ def run_point(
     if point.substrate == "simulator" and device != "gpu" and (needed := estimate(point).memory_bytes) > memory:
         raise TooLargeError(f"not run: about {about_bytes(needed)} of memory needed, {about_bytes(memory)} there")
     try:
-        result = {"id": point.id, **run_fresh(point, point.substrate, threads, checkpoint, device)}
+        result = {"id": point.id, **run(point, point.substrate, threads, checkpoint, device)}
     except PointMistakeError as error:
         raise error.mistake.at(source) from None
     except PointError as error:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from typing import Literal
 
 from tramontane.errors import InputError
 
@@ -36,10 +37,13 @@ def python(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
-def pool(number: int, prepare: Callable[[], object] | None = None) -> ProcessPoolExecutor:
-    """Return `number` new processes for work, each of which calls `prepare` first, if that is given.
+def pool(
+    number: int, prepare: Callable[[], object] | None = None, start: Literal["spawn", "fork"] = "spawn"
+) -> ProcessPoolExecutor:
+    """Return `number` processes for work, each of which calls `prepare` first, if that is given.
 
-    They leave interruptions to this process, and end with it.
+    They leave interruptions to this process, and end with it. Forks have all that it has imported, but only a process
+    without threads can be forked.
 
     Raises
     ------
@@ -47,7 +51,7 @@ def pool(number: int, prepare: Callable[[], object] | None = None) -> ProcessPoo
         If the system grants no more processes or threads.
     """
     _check_granted(number + _OF_A_POOL)
-    return ProcessPoolExecutor(number, mp_context=get_context("spawn"), initializer=_begin, initargs=(prepare,))
+    return ProcessPoolExecutor(number, mp_context=get_context(start), initializer=_begin, initargs=(prepare,))
 
 
 def _check_granted(number: int) -> None:

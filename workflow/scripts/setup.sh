@@ -129,6 +129,8 @@ simulator() {
     choose_gpu
     # shellcheck disable=SC2086  # no option, or some
     logged .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps $gpu -e .
+    # Where the environment has Python write no bytecode, as in many containers, each command would compile its modules.
+    logged .venv/bin/python -m compileall -q tramontane analysis
     printf %s "${GPU:-}" >.venv/.gpu
     touch .venv/.compiled
 }

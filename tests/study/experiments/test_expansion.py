@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tramontane.errors import InputError
-from tramontane.study import Expansion, expand, load_experiment
+from tramontane.study import Expansion, Point, expand, load_experiment
 from tramontane.study.experiments.expansion import MOST_POINTS, decades, swept
+from tramontane.study.points.loading import build_point
 
 Line = Callable[..., str]
 Write = Callable[..., Path]
@@ -215,6 +216,36 @@ def test_ensemble(folder: Path) -> None:
     )
     made = [entry.point.canonical() for entry in result.points if entry.point]
     assert [(point["seed"], point["start_jitter"]) for point in made] == [(10, 0), (11, 0)]
+
+
+def test_members_are_made_of_their_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes time is done once for all members; each is what it would be by itself."""
+    built = []
+
+    def build(*arguments: Any) -> Point:
+        built.append(build_point(*arguments))
+        return built[-1]
+
+    monkeypatch.setattr("tramontane.study.experiments.expansion.build_point", build)
+    keys = {"cross": {"ranks": [4, 8]}, "exclude": ["member == 0 and ranks == 8"]}
+    result = expanded(folder, experiment(ensemble=3, **keys))
+    assert len(built) == 2
+    points = [entry.point for entry in result.points if entry.point is not None]
+    assert [(point.ranks, point.seed) for point in points] == [(4, 1), (4, 2), (4, 3), (8, 2), (8, 3)]
+    assert [Point.from_canonical(point.canonical()).id for point in points] == [point.id for point in points]
+
+
+@pytest.mark.parametrize("expression", ["8 * member + 8", "8 * seed"])
+def test_what_is_derived_may_depend_on_the_member(folder: Path, expression: str) -> None:
+    keys = {"derive": {"ranks": expression}, "figure": {"x": "member", "x_scale": "linear"}}
+    result = expanded(folder, experiment(ensemble=3, **keys))
+    assert [entry.point.ranks for entry in result.points if entry.point is not None] == [8, 16, 24]
+
+
+def test_each_seed_of_an_ensemble_is_checked(folder: Path, line: Line) -> None:
+    base = BASE | {"seed": 2**63 - 2}
+    content = experiment(base=base, ensemble=3, figure={"x": "member", "x_scale": "linear"})
+    assert "member=2" in line(lambda: expanded(folder, content))
 
 
 def test_a_larger_ensemble_keeps_its_members(folder: Path) -> None:

@@ -2,8 +2,6 @@
 
 import dataclasses
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tramontane import _simulator
+from tramontane import _simulator, simulate
 from tramontane.study import Point, estimate, load_point
 from tramontane.study.networks.machines import Machine, Protocol
 from tramontane.study.networks.network import network
@@ -403,9 +401,7 @@ def test_the_memory_of_a_burst_is_as_expected(decomposition: list[int], tmp_path
     machine = {"topology": "torus", "geometry": [8, 8, 8], "nodes_per_switch": 2}
     file = tmp_path / "point.yaml"
     file.write_text(json.dumps({"ranks": columns * rows, "workload": workload, "machine": machine}))
-    command = [sys.executable, "-m", "tramontane", "run", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    measured = json.loads(done.stdout)["peak_rss_bytes"]
+    measured = simulate(file).data["peak_rss_bytes"]  # of a process that has nothing else
     assert estimate(made(workload, columns * rows, machine)).memory_bytes == pytest.approx(measured, rel=0.25)
 
 

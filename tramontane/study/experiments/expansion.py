@@ -18,10 +18,10 @@ from tramontane.errors import InputError, closest, show
 from tramontane.study.catalogue import resolve_names
 from tramontane.study.experiments.experiments import DRAW, MEMBER, REFERENCE, Experiment
 from tramontane.study.points.loading import build_point
-from tramontane.study.points.points import Point
+from tramontane.study.points.points import SEED, Point
 from tramontane.study.reading.layers import Keys, Layers, Origin, copied, split
 from tramontane.study.sampling.plausible import PLAUSIBLE, Unstated, lay_over
-from tramontane.study.values.expressions import evaluate
+from tramontane.study.values.expressions import evaluate, names_in
 from tramontane.study.workloads.kinds import WORKLOADS
 
 Coordinate = str | int | float | bool
@@ -30,6 +30,7 @@ MOST_POINTS = 20_000
 """Combinations of an experiment at a scale; what takes longer than a minute to write out was hardly meant."""
 JITTER = "1 ns"
 """Start jitter of an ensemble's members where the experiment does not say otherwise."""
+_SEED = "seed"
 _UNSET = dict.fromkeys(name for model in WORKLOADS for name in model.model_fields)
 """Keys that some workload has, without a value."""
 
@@ -96,6 +97,9 @@ class _Setting:
 
 _Row = tuple[Coordinate, list[_Setting]]
 """A value of a dimension, with what it sets."""
+
+_Place = tuple[Coordinate, ...]
+"""Values of all dimensions but that of an ensemble's members."""
 
 
 @dataclass(frozen=True)
@@ -237,6 +241,10 @@ class _Expander:
         self.values = scale_values(experiment, scale)
         self.base = Layers()
         self._merge(self.base, experiment.base, (), experiment.origin("base"))
+        derived = {name for text in experiment.derive.values() if isinstance(text, str) for name in names_in(text)}
+        self._differ_by_seed = not {MEMBER, _SEED} & (derived | experiment.derive.keys())
+        self._last: tuple[_Place, Layers, _Setting | None] | None = None
+        self._first_members: dict[_Place, Point] = {}
 
     def _merge(self, layers: Layers, settings: Mapping[str, Any], path: Keys, origin: Origin) -> None:
         for key, value in settings.items():
@@ -405,17 +413,22 @@ class _Expander:
     def is_left(self, names: Iterable[str], combination: Sequence[_Row]) -> bool:
         """Return whether a combination of values of all dimensions is not excluded."""
         coords = {name: value for name, (value, _) in zip(names, combination, strict=True)}
-        layers, _ = self._layers([setting for _, row in combination for setting in row])
-        return not self._is_excluded(coords, layers, _place(coords))
+        layers, _ = self._layers(coords, [setting for _, row in combination for setting in row])
+        return not self._is_excluded(coords, layers, _in_words(coords))
 
     def point(self, names: Iterable[str], combination: Sequence[_Row]) -> ExpandedPoint:
         """Return a combination of values of all dimensions."""
         coords = {name: value for name, (value, _) in zip(names, combination, strict=True)}
         settings = [setting for _, row in combination for setting in row]
-        where = _place(coords)
-        layers, draw = self._layers(settings)
+        where = _in_words(coords)
+        layers, draw = self._layers(coords, settings)
         if self._is_excluded(coords, layers, where):
             return ExpandedPoint(coords, None, True)
+        first, seed = self._first_members.get(_place(coords)), layers.data.get(_SEED)
+        if first is not None and isinstance(seed, int) and SEED.is_within(seed):
+            return ExpandedPoint(coords, first.changed(seed=seed))
+        if MEMBER in coords:
+            layers = layers.copy()  # other members go on from these
         for key, expression in self.experiment.derive.items():
             origin = self.experiment.origin("derive", key)
             value = evaluate(self.substitute(expression, origin)[0], self._names(coords, layers), origin, where)
@@ -423,29 +436,43 @@ class _Expander:
         experiment = self.experiment
         varied = {setting.path for setting in settings} | {split(key) for key in experiment.derive}
         adjust = None if draw is None else partial(self._lay_over, drawn=draw.value, varied=varied, where=where)
-        return ExpandedPoint(coords, build_point(layers, experiment.root, experiment.path, where, "base", adjust))
+        point = build_point(layers, experiment.root, experiment.path, where, "base", adjust)
+        if MEMBER in coords and self._differ_by_seed and draw is None:  # what is drawn may set the seed
+            self._first_members[_place(coords)] = point
+        return ExpandedPoint(coords, point)
 
-    def _layers(self, settings: Iterable[_Setting]) -> tuple[Layers, _Setting | None]:
-        """Return the settings of a point before what is derived, and what is drawn for it."""
+    def _layers(self, coords: Mapping[str, Coordinate], settings: Sequence[_Setting]) -> tuple[Layers, _Setting | None]:
+        """Return the settings of a point before what is derived, and what is drawn for it.
+
+        Of members next to one another they are merged once: keys of the first level tell these apart.
+        """
+        member = next((setting for setting in settings if setting.path == (MEMBER,)), None)
+        if member is None:
+            return self._merged(settings)
+        if self._last is None or self._last[0] != _place(coords):
+            self._last = _place(coords), *self._merged([setting for setting in settings if setting is not member])
+        _, shared, draw = self._last
+        layers = Layers(dict(shared.data), dict(shared.origins))
+        self._jitter(layers, member)
+        return layers, draw
+
+    def _merged(self, settings: Iterable[_Setting]) -> tuple[Layers, _Setting | None]:
         layers = self.base.copy()
-        member = draw = None
+        draw = None
         for setting in settings:
-            if setting.path == (MEMBER,):
-                member = setting
-            elif setting.path == (DRAW,):
+            if setting.path == (DRAW,):
                 draw = setting
             else:
                 layers.set(setting.path, setting.value, setting.origin)
-        if member is not None:
-            self._jitter(layers, member)
         if self.experiment.exclude or self.experiment.derive:
             resolve_grid_only(layers, self.experiment)
         return layers, draw
 
     def _is_excluded(self, coords: Mapping[str, Coordinate], layers: Layers, where: str) -> bool:
+        names = self._names(coords, layers) if self.experiment.exclude else {}
         for number, expression in enumerate(self.experiment.exclude):
             origin = self.experiment.origin(f"exclude[{number}]")
-            excluded = evaluate(expression, self._names(coords, layers), origin, where)
+            excluded = evaluate(expression, names, origin, where)
             if not isinstance(excluded, bool):
                 allowed = "an expression that is true or false"
                 raise InputError(origin.source, origin.key, excluded, allowed, where=where)
@@ -463,9 +490,9 @@ class _Expander:
     @staticmethod
     def _jitter(layers: Layers, member: _Setting) -> None:
         """Make the settings those of one member of an ensemble."""
-        seed = layers.data.get("seed", Point.model_fields["seed"].default)
+        seed = layers.data.get(_SEED, Point.model_fields[_SEED].default)
         if isinstance(seed, int):
-            layers.set(("seed",), seed + member.value, layers.origins.get(("seed",), member.origin))
+            layers.set((_SEED,), seed + member.value, layers.origins.get((_SEED,), member.origin))
         if "start_jitter" not in layers.data:
             layers.set(("start_jitter",), JITTER, member.origin)
 
@@ -478,7 +505,11 @@ class _Expander:
         return {**_UNSET, **self.values, **leaves, **coords}
 
 
-def _place(coords: Mapping[str, Coordinate]) -> str:
+def _place(coords: Mapping[str, Coordinate]) -> _Place:
+    return tuple(value for name, value in coords.items() if name != MEMBER)
+
+
+def _in_words(coords: Mapping[str, Coordinate]) -> str:
     """Return a combination in words, for error lines."""
     return ", ".join(f"{name}={value}" for name, value in coords.items())
 

@@ -29,7 +29,7 @@ from tramontane.study.networks.mapping import (
 )
 from tramontane.study.points import stages
 from tramontane.study.reading.messages import problem
-from tramontane.study.values.fields import Choice, Count, NonNegative, Text, Whole
+from tramontane.study.values.fields import Choice, Count, Text, Whole
 from tramontane.study.values.settings import Settings, filled
 from tramontane.study.values.units import FRACTION, TIME, WHOLE, PositiveTime, Share, Time, format_quantity
 from tramontane.study.workloads.jobs import Job, Jobs
@@ -46,6 +46,8 @@ SUBSTRATES = ("simulator", "mpi", "simgrid", "sstmacro")
 MEASURED = "mpi"
 """The substrate that runs on a real machine, where a system takes the place of the network."""
 DEFAULT_SYSTEM = "generic"
+SEED = Whole(0)
+"""What seeds may be; no check of a point depends on which one it has."""
 
 
 _ONLY_WHERE_ASKED = (*STEP_COSTS, "node", "one_sided", "storage")
@@ -216,7 +218,7 @@ class Point(Settings):
         f"with partition and environment. Only for substrate `mpi`; default: {DEFAULT_SYSTEM}.",
         examples=["generic"],
     )
-    seed: NonNegative = Field(1, description="Seed of all random choices.")
+    seed: Annotated[int, SEED] = Field(1, description="Seed of all random choices.")
     start_jitter: Time = Field(
         0,
         description="Ranks start later by a random time of up to this much, which makes members of an ensemble differ.",

@@ -81,9 +81,13 @@ class Whole(_Read):
         """Return the whole number or raise the error that says what is allowed."""
         if isinstance(value, float) and value.is_integer():
             value = int(value)  # YAML reads 1e6 as a float
-        if isinstance(value, bool) or not isinstance(value, int) or not self.minimum <= value <= self.maximum:
+        if isinstance(value, bool) or not isinstance(value, int) or not self.is_within(value):
             raise problem(f"found {show(value)}", f"a whole number, {self._range(value)}")
         return value
+
+    def is_within(self, number: int) -> bool:
+        """Return whether a whole number is in the bounds."""
+        return self.minimum <= number <= self.maximum
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         most = {} if self.maximum == _LARGEST else {"maximum": self.maximum}

@@ -16,7 +16,8 @@ Value = TypeVar("Value")
 class Settings(BaseModel):
     """Common behaviour: unknown keys are errors and a finished description never changes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=False)
+    # Compiled when something is first read as it: each command reads a few of a hundred models.
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=False, defer_build=True)
 
     @property
     def is_default(self) -> bool:
