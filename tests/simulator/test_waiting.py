@@ -97,6 +97,24 @@ def test_one_congested_link(tmp_path: Path) -> None:
     assert shared["late_sender"] == single["late_sender"] > 0  # copies into the library
 
 
+def test_a_message_that_many_causes_hold_up(tmp_path: Path) -> None:
+    """A pulled message of 100 us: its header behind another message, its receiver at work, its data behind another's.
+
+    Rank 1 asks at 610 us, so its data hold the interface until 710. Rank 2 asks when it has taken a message of 100 kB,
+    with two copies of 19 us and 10 on the way, and has worked for 600.
+    """
+    text = """num_ranks 3
+rank 0 {\na: send 100000b to 2\nb: send 1000000b to 2\nc: send 1000000b to 1\n}
+rank 1 {\nw: calc 610000\nc: recv 1000000b from 0\nc requires w\n}
+rank 2 {\na: recv 100000b from 0\nw: calc 600000\nw requires a\nb: recv 1000000b from 0\nb requires w\n}
+"""
+    ranks = waiting(tmp_path, text, 3, protocol={"eager_limit": "200 kB", "short_limit": "200 kB"})
+    assert ranks[2]["nic_queue"] == pytest.approx(710 - (2 * 18.75 + 10 + 600), abs=1)
+    assert ranks[2]["network"] == pytest.approx(10 + 100, abs=1)
+    assert ranks[2]["late_receiver"] == ranks[2]["imbalance"] == 0
+    assert ranks[1]["nic_queue"] == 0
+
+
 @pytest.mark.parametrize("progress", [{}, {"progress": "hardware"}], ids=["host", "hardware"])
 @pytest.mark.parametrize("count", [3, 900, 20000])
 def test_what_ranks_wait_is_what_they_neither_work_nor_are_busy(progress: dict[str, str], count: int) -> None:
