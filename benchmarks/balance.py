@@ -15,7 +15,7 @@ from tramontane.substrates.simulator import as_simulated
 from tramontane.support.tables import table
 
 POINTS = Path(__file__).parent / "points"
-CHOSEN = ("fattree-M-1e4", "dragonfly-MM-1e4", "torus-M-1e4", "allreduce-1e5")
+CHOSEN = ("fattree-M-1e4", "dragonfly-MM-1e4", "torus-M-1e4", "rows-1e5", "step-1e5-halo", "allreduce-1e5")
 
 
 def load(point: dict[str, Any], threads: int) -> dict[str, Any]:

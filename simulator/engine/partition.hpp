@@ -49,7 +49,7 @@ public:
     [[nodiscard]] std::uint32_t of(LpId lp) const { return owners_[lp]; }
 
 private:
-    static constexpr std::uint64_t blocks_a_part = 8;  // about as many, and some of one switch
+    static constexpr std::uint64_t blocks_a_part = 16;  // about as many, and some of one switch
 
     std::uint32_t parts_;
     std::vector<std::uint8_t> owners_;  // by LP

@@ -63,11 +63,12 @@ private:
     std::atomic<std::uint32_t> generation_{0};
 };
 
-/// Whether windows are worth a barrier: one thread alone is faster where they have few events.
+/// Whether windows are worth a barrier: one thread alone is faster where they have few events. All share the first
+/// ones, so that each gets its own part's memory from the system.
 class Granularity {
 public:
     /// \param grain events of a window from which threads share the work; 0: they always do
-    explicit Granularity(std::uint32_t grain) : grain_(grain), alone_(grain > 0) {}
+    explicit Granularity(std::uint32_t grain) : grain_(grain), sum_(memory * grain_) {}
 
     void add(std::uint64_t events) {
         sum_ += events - sum_ / memory;
@@ -79,8 +80,8 @@ private:
     static constexpr std::uint64_t memory = 16;  // windows that are looked back
 
     std::uint64_t grain_;
-    std::uint64_t sum_ = 0;  // events of that many windows
-    bool alone_;
+    std::uint64_t sum_;  // events of that many windows
+    bool alone_ = false;
 };
 
 /// \tparam Part has `next()`, the number of the window for which it or what it has told others has something, or

@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "drawn.hpp"
@@ -177,13 +178,14 @@ TEST_CASE("an error of one thread ends all, and is thrown on") {
 }
 
 TEST_CASE("threads tell how many windows and events there were, and what the busiest part had of them") {
-    for (const std::uint32_t grain : {0U, ~0U}) {  // together, and one for all
+    // Together, or one for all; the first window is shared whatever it has.
+    for (const auto& [grain, alone] : {std::pair{0U, 0ULL}, {512U, 0ULL}, {~0U, 299ULL}}) {
         const auto parts = counting(4, ~0ULL);
         ThreadTeam crew(parts, grain, [] { return false; }, 2'000'000, {});
         crew.run();
         CHECK(crew.load().windows == 300);
         CHECK(crew.load().events == 300ULL * 4 * 100'000);
-        CHECK(crew.load().busiest == 300ULL * (grain == 0 ? 1 : 4) * 100'000);
+        CHECK(crew.load().busiest == (300 - alone + 4 * alone) * 100'000);
     }
 }
 
