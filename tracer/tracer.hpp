@@ -89,11 +89,14 @@ public:
         std::int64_t run = 0;  // none without the first file: what others added to a trace would spoil it
         if (rank == 0 && open(folder, rank)) run = (host_time() ^ (std::int64_t{::getpid()} << 40U)) | 1;
         TRAMONTANE_NEXT(MPI_Bcast)(&run, sizeof run, MPI_BYTE, 0, private_);
-        if (run == 0) {
+        const bool is_open = run != 0 && (rank == 0 || open(folder, rank));
+        unsigned char all = is_open ? 1 : 0;  // of what one rank lacks nothing can be made
+        TRAMONTANE_NEXT(MPI_Allreduce)(MPI_IN_PLACE, &all, 1, MPI_BYTE, MPI_BAND, private_);
+        if (all == 0) {
+            if (is_open) file.remove();
             TRAMONTANE_NEXT(MPI_Comm_free)(&private_);
             return;
         }
-        if (rank != 0) open(folder, rank);
         const std::int64_t offset = clock_offset(rank, ranks);
         header(rank, ranks, run, offset);
         on = true;

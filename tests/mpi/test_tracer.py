@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -378,6 +379,62 @@ def test_a_second_program_leaves_the_trace_of_the_first_alone(
     assert tracing.trace(["sh", "-c", both], tmp_path / "trace", mpi.library.name, strip=False) == (0, True)
     assert capfd.readouterr().err.count("can't be written (File exists); there will be no trace") == 1
     assert sizes(messages(point(tmp_path / "trace", 2))) == {101: 1, 102: 1}
+
+
+def test_where_one_rank_cannot_write_none_does(
+    mpi: Program, traced: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = compiled(mpi.library, HERE / "corners.c", tmp_path)
+    there = tmp_path / "trace" / "rank-0000001.trace"
+    both = f"echo other > {there} && {' '.join(mpi.library.mpirun)} 3 {program} nothing"
+    assert tracing.trace(["sh", "-c", both], tmp_path / "trace", mpi.library.name, strip=False) == (0, True)
+    assert [part.read_text() for part in there.parent.iterdir()] == ["other\n"]
+    assert f"tramontane-trace: {there} can't be written (File exists)" in capfd.readouterr().err
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system with space for one rank's file and a half: a tmpfs, or else the test is skipped."""
+    place = tmp_path / "small"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1536k", "tmpfs", str(place)], check=False).returncode:
+        pytest.skip("mounting a tmpfs needs root")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk_is_named_and_an_older_trace_stays(mpi: Program, traced: Any, small: Path, tmp_path: Path) -> None:
+    program = compiled(mpi.library, HERE / "corners.c", tmp_path)
+    older = small / "trace" / "rank-0000000.trace"
+    older.parent.mkdir()
+    older.write_text("older")
+    words = [*mpi.library.mpirun, "2", program, "nothing"]
+    command = [sys.executable, "-m", "tramontane", "trace", "--environment", mpi.library.name, "--output"]
+    done = subprocess.run([*command, str(older.parent), "--", *words], capture_output=True, text=True, check=False)
+    told = [line for line in done.stderr.splitlines() if line.startswith("tramontane")]
+    assert told == [
+        f"tramontane-trace: {small}/trace/rank-0000001.trace can't be written (No space left on device); "
+        "there will be no trace",
+        "tramontane trace: found no trace of a rank; allowed: a program that calls MPI_Init, "
+        "of that MPI library as a shared one, and a folder with space for it",
+    ]
+    assert done.returncode == 2
+    assert older.read_text() == "older"
+    assert [part.name for part in small.rglob("*")] == ["trace", older.name]
+
+
+def test_a_trace_that_meets_a_full_disk_is_whole_up_to_there(
+    mpi: Program, traced: Any, small: Path, tmp_path: Path
+) -> None:
+    program = compiled(mpi.library, HERE / "corners.c", tmp_path)
+    words = [*mpi.library.mpirun, "1", program, "closes", str(tmp_path)]
+    command = [sys.executable, "-m", "tramontane", "trace", "--environment", mpi.library.name, "--output"]
+    done = subprocess.run([*command, str(small / "trace"), "--", *words], capture_output=True, text=True, check=False)
+    first, last = (line for line in done.stderr.splitlines() if line.startswith(("tramontane-", "1 rank")))
+    assert first == f"tramontane-trace: {small}/trace/rank-0000000.trace ends here (No space left on device)"
+    assert last.endswith(" s; without the end of 1 rank, so what others expected then is left out")
+    assert done.returncode == 0
+    assert mpi_traces.summary(small / "trace").cut == 1
 
 
 def test_our_own_program_does_what_the_schedule_says(mpi: Program, traced: Any, tmp_path: Path) -> None:
@@ -869,8 +926,8 @@ def test_a_program_with_sessions_runs_unharmed(
         assert done.returncode == 2
         assert printed[2:] == []
         assert done.stderr.splitlines()[-1] == (
-            "tramontane trace: found no rank that calls MPI_Init; "
-            "allowed: a program that calls it, of that MPI library as a shared one"
+            "tramontane trace: found no trace of a rank; allowed: a program that calls MPI_Init, "
+            "of that MPI library as a shared one, and a folder with space for it"
         )
         assert not (tmp_path / "told").exists()
 
