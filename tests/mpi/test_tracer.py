@@ -21,6 +21,7 @@ from tramontane.errors import InputError
 from tramontane.study import Point
 from tramontane.study.traces import mpi_traces, traces
 from tramontane.substrates.mpi import libraries, tracing
+from tramontane.substrates.mpi.build import build_tracer
 from tramontane.substrates.mpi.libraries import Library
 from tramontane.substrates.mpi.program import workload_arguments
 from tramontane.substrates.simulator import Simulator, schedule
@@ -435,6 +436,18 @@ def test_a_trace_that_meets_a_full_disk_is_whole_up_to_there(
     assert last.endswith(" s; without the end of 1 rank, so what others expected then is left out")
     assert done.returncode == 0
     assert mpi_traces.summary(small / "trace").cut == 1
+
+
+def test_an_empty_folder_is_none(mpi: Program, traced: Any, tmp_path: Path) -> None:
+    """A job script may leave the variable empty; files would lie in the root of the file system."""
+    program = compiled(mpi.library, HERE / "corners.c", tmp_path)
+    variables = os.environ | {"LD_PRELOAD": str(build_tracer(mpi.library)), tracing.FOLDER: ""}
+    words = [*mpi.library.mpirun, "2", program, "nothing"]
+    done = subprocess.run(words, env=variables, capture_output=True, text=True, check=True)
+    written = list(Path("/").glob("rank-*.trace"))
+    for file in written:
+        file.unlink()
+    assert (written, "tramontane-trace" in done.stderr) == ([], False)
 
 
 def test_our_own_program_does_what_the_schedule_says(mpi: Program, traced: Any, tmp_path: Path) -> None:
