@@ -391,7 +391,8 @@ exec env -i PATH="$PATH" HOME="$HOME" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS
 """
 
 
-def test_ranks_on_other_hosts_are_traced(built: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("own", [{}, {"OMPI_MCA_mca_base_env_list": "LD_PRELOAD;TRAMONTANE_TRACE"}])
+def test_ranks_on_other_hosts_are_traced(built: Any, tmp_path: Path, own: dict[str, str]) -> None:
     """Open MPI hands on its own variables only; without the others all ranks would wait for ever."""
     library = built("openmpi").library
     version = subprocess.run([library.mpirun[0], "--version"], capture_output=True, text=True, check=True).stdout
@@ -405,9 +406,8 @@ def test_ranks_on_other_hosts_are_traced(built: Any, tmp_path: Path) -> None:
     there = ["--host", "another:1", "-n", "1", program, "copied"]
     words = [library.mpirun[0], *options, "--host", f"{platform.node()}:1", "-n", "1", program, "copied", ":", *there]
     command = [sys.executable, "-m", "tramontane", "trace", "--output", "told", "--", *words]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=os.environ | library.variables, capture_output=True, timeout=60, check=False
-    )
+    variables = os.environ | library.variables | own
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert sizes(messages(point(tmp_path / "told", 2))) == {101: 1, 102: 1}
 

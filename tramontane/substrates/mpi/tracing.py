@@ -180,7 +180,8 @@ def _handing_on(command: list[str], library: Library, variables: Iterable[str]) 
     """
     launcher = find_command(command[0])
     assert launcher is not None
-    if Path(launcher).resolve() != Path(library.mpirun[0]).resolve():
+    in_a_list = any("mca_base_env_list" in word for word in (*command, *os.environ))  # Open MPI takes either form
+    if in_a_list or Path(launcher).resolve() != Path(library.mpirun[0]).resolve():
         return command
     version = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False).stdout
     if not any(name in version for name in ("(OpenRTE)", "(Open MPI)")):  # release 4, and from 5 on
