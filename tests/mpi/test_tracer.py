@@ -1101,10 +1101,20 @@ def test_whoever_is_asked_to_end_ends_the_program_and_keeps_what_is_newer(any_mp
     assert [part.name for part in tmp_path.iterdir()] == ["trace"]
 
 
-def test_whoever_is_asked_to_end_before_a_rank_has_begun_leaves_nothing(any_mpi: Program, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "before"),
+    [
+        ("kill -TERM $PPID; exec sleep 600", ""),
+        ("exec sleep 5", "import os; os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), 15)); "),
+    ],
+    ids=["while-it-runs", "while-it-starts"],
+)
+def test_whoever_is_asked_to_end_before_a_rank_has_begun_leaves_nothing(
+    any_mpi: Program, tmp_path: Path, command: str, before: str
+) -> None:
     """As `timeout` asks, or a batch system at the end of a job's time."""
-    called = f"trace(['sh', '-c', 'kill -TERM $PPID; exec sleep 600'], Path('trace'), {any_mpi.library.name!r}, "
-    words = f"from pathlib import Path; from tramontane.substrates.mpi.tracing import trace; {called}strip=False)"
+    called = f"trace(['sh', '-c', {command!r}], Path('trace'), {any_mpi.library.name!r}, strip=False)"
+    words = f"{before}from pathlib import Path; from tramontane.substrates.mpi.tracing import trace; {called}"
     (tmp_path / "tmp").mkdir()
     variables = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
     ended = subprocess.run([sys.executable, "-c", words], cwd=tmp_path, env=variables, check=False)

@@ -191,19 +191,23 @@ def _handing_on(command: list[str], library: Library, variables: Iterable[str]) 
 
 
 def _run(command: list[str], variables: dict[str, str]) -> int:
+    # To be asked to end waits until we hear of it: Python ignores exceptions of what it does around a fork.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+
+    def begin() -> None:
+        end_with_parent(signal.SIGTERM)  # a launcher takes its ranks with it
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
     try:
-        # A launcher takes its ranks with it.
-        started = subprocess.Popen(
-            command,
-            env=variables,
-            preexec_fn=lambda: end_with_parent(signal.SIGTERM),  # noqa: PLW1509 (one thread)
-        )
+        started = subprocess.Popen(command, env=variables, preexec_fn=begin)  # noqa: PLW1509 (one thread)
     except OSError as error:  # such as a script without the line that says what runs it
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         problem = f"found '{command[0]}': {error.strerror}"
         raise InputError("tramontane trace", "", None, _STARTER, problem=problem) from None
     with started as process:
         while True:
             try:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
                 return process.wait()
             except KeyboardInterrupt:  # the program has got it, too, and what it has done by then is in the trace
                 process.send_signal(signal.SIGINT)
