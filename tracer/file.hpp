@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -34,7 +35,16 @@ public:
         char* const absolute = ::realpath(path, nullptr);  // the program may go to another folder
         path_ = absolute != nullptr ? absolute : path;
         std::free(absolute);
-        return reserve(0);
+        const int error = reserve(0);
+        if (error == 0) return true;
+        remove();
+        errno = error;
+        return false;
+    }
+    /// Leaves nothing behind.
+    void remove() {
+        unmap();
+        if (again().number >= 0) ::unlink(path_.c_str());
     }
     [[nodiscard]] bool is_open() const { return at_ != nullptr; }
 
@@ -42,7 +52,12 @@ public:
     /// is 0.
     void append(std::span<const std::uint8_t> record) {
         if (at_ == nullptr) return;
-        if (record.size() > static_cast<std::size_t>(end_ - at_) && !reserve(record.size())) return;
+        if (record.size() > static_cast<std::size_t>(end_ - at_)) {
+            if (const int error = reserve(record.size()); error != 0) {
+                std::fprintf(stderr, "tramontane-trace: %s ends here (%s)\n", path_.c_str(), std::strerror(error));
+                return;
+            }
+        }
         checksum_ = checksum_with(record);
         std::memcpy(at_ + 1, record.data() + 1, record.size() - 1);
         std::atomic_signal_fence(std::memory_order_release);
@@ -87,26 +102,24 @@ private:
 
     static constexpr std::size_t chunk = std::size_t{1} << 20U;
 
-    bool reserve(std::size_t least) {
+    /// \return 0, or what is wrong, as `errno` has it
+    int reserve(std::size_t least) {
         const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
         const std::size_t used = offset_ + (at_ == nullptr ? 0 : static_cast<std::size_t>(at_ - begin_));
         unmap();
         offset_ = used / page * page;
         const std::size_t length = (used - offset_ + std::max(chunk, least) + page - 1) / page * page;
-        void* place = MAP_FAILED;
         const Descriptor file = again();
-        if (::posix_fallocate(file.number, static_cast<off_t>(offset_), static_cast<off_t>(length)) == 0) {
-            place =
-                ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, file.number, static_cast<off_t>(offset_));
-        }
-        if (place == MAP_FAILED) {
-            std::fputs("tramontane-trace: no space for the trace, which ends here\n", stderr);
-            return false;
-        }
+        if (file.number < 0) return ENOENT;
+        const int error = ::posix_fallocate(file.number, static_cast<off_t>(offset_), static_cast<off_t>(length));
+        if (error != 0) return error;
+        void* const place =
+            ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, file.number, static_cast<off_t>(offset_));
+        if (place == MAP_FAILED) return errno;
         begin_ = static_cast<std::uint8_t*>(place);
         at_ = begin_ + (used - offset_);
         end_ = begin_ + length;
-        return true;
+        return 0;
     }
     void unmap() {
         if (begin_ != nullptr) ::munmap(begin_, static_cast<std::size_t>(end_ - begin_));

@@ -109,5 +109,6 @@ std::uintptr_t number_of(Handle handle) {
 #define ompi_mpi_comm_world TRAMONTANE_VARIABLE(ompi_predefined_communicator_t, ompi_mpi_comm_world)
 #define ompi_mpi_comm_self TRAMONTANE_VARIABLE(ompi_predefined_communicator_t, ompi_mpi_comm_self)
 #define ompi_mpi_comm_null TRAMONTANE_VARIABLE(ompi_predefined_communicator_t, ompi_mpi_comm_null)
+#define ompi_mpi_op_band TRAMONTANE_VARIABLE(ompi_predefined_op_t, ompi_mpi_op_band)
 #define ompi_mpi_byte TRAMONTANE_VARIABLE(ompi_predefined_datatype_t, ompi_mpi_byte)
 #endif

@@ -62,6 +62,12 @@ inline std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) {
     return count * size;
 }
 
+/// Null if there is to be no trace: an empty name would be that of the root of the file system.
+inline const char* folder_of_traces() {
+    const char* const folder = std::getenv("TRAMONTANE_TRACE");
+    return folder == nullptr || *folder == 0 ? nullptr : folder;
+}
+
 /// The trace of this process.
 class Tracer {
 public:
@@ -74,7 +80,7 @@ public:
 
     /// Once MPI is there.
     void start(int provided) {
-        const char* const folder = std::getenv("TRAMONTANE_TRACE");
+        const char* const folder = folder_of_traces();
         if (folder == nullptr || file.is_open()) return;
         MPI_Comm parent = MPI_COMM_NULL;
         TRAMONTANE_NEXT(MPI_Comm_get_parent)(&parent);
@@ -89,11 +95,14 @@ public:
         std::int64_t run = 0;  // none without the first file: what others added to a trace would spoil it
         if (rank == 0 && open(folder, rank)) run = (host_time() ^ (std::int64_t{::getpid()} << 40U)) | 1;
         TRAMONTANE_NEXT(MPI_Bcast)(&run, sizeof run, MPI_BYTE, 0, private_);
-        if (run == 0) {
+        const bool is_open = run != 0 && (rank == 0 || open(folder, rank));
+        unsigned char all = is_open ? 1 : 0;  // of what one rank lacks nothing can be made
+        TRAMONTANE_NEXT(MPI_Allreduce)(MPI_IN_PLACE, &all, 1, MPI_BYTE, MPI_BAND, private_);
+        if (all == 0) {
+            if (is_open) file.remove();
             TRAMONTANE_NEXT(MPI_Comm_free)(&private_);
             return;
         }
-        if (rank != 0) open(folder, rank);
         const std::int64_t offset = clock_offset(rank, ranks);
         header(rank, ranks, run, offset);
         on = true;
@@ -697,7 +706,7 @@ private:
 /// known by what its launcher tells it.
 inline void tell_of_session() {
     static std::atomic<bool> told{false};
-    if (std::getenv("TRAMONTANE_TRACE") == nullptr || told.exchange(true)) return;
+    if (folder_of_traces() == nullptr || told.exchange(true)) return;
     for (const char* const name : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
         const char* const rank = std::getenv(name);
         if (rank != nullptr && std::strcmp(rank, "0") != 0) return;

@@ -2,11 +2,13 @@
 
 import contextlib
 import os
+import platform
 import shutil
 import struct
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from tramontane.errors import InputError
 from tramontane.study import Point
 from tramontane.study.traces import mpi_traces, traces
 from tramontane.substrates.mpi import libraries, tracing
+from tramontane.substrates.mpi.build import build_tracer
 from tramontane.substrates.mpi.libraries import Library
 from tramontane.substrates.mpi.program import workload_arguments
 from tramontane.substrates.simulator import Simulator, schedule
@@ -378,6 +381,103 @@ def test_a_second_program_leaves_the_trace_of_the_first_alone(
     assert tracing.trace(["sh", "-c", both], tmp_path / "trace", mpi.library.name, strip=False) == (0, True)
     assert capfd.readouterr().err.count("can't be written (File exists); there will be no trace") == 1
     assert sizes(messages(point(tmp_path / "trace", 2))) == {101: 1, 102: 1}
+
+
+#: Starts a command on another host, with an environment of a login of its own.
+LOGIN = """\
+#!/bin/sh
+shift
+exec env -i PATH="$PATH" HOME="$HOME" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 sh -c "$*"
+"""
+
+
+@pytest.mark.parametrize("own", [{}, {"OMPI_MCA_mca_base_env_list": "LD_PRELOAD;TRAMONTANE_TRACE"}])
+def test_ranks_on_other_hosts_are_traced(built: Any, tmp_path: Path, own: dict[str, str]) -> None:
+    """Open MPI hands on its own variables only; without the others all ranks would wait for ever."""
+    library = built("openmpi").library
+    version = subprocess.run([library.mpirun[0], "--version"], capture_output=True, text=True, check=True).stdout
+    if "(OpenRTE)" not in version:
+        pytest.skip("later releases start other hosts by other options")
+    program = compiled(library, HERE / "corners.c", tmp_path)
+    login = tmp_path / "login"
+    login.write_text(LOGIN)
+    login.chmod(0o755)
+    options = ["--mca", "plm", "rsh", "--mca", "plm_rsh_agent", str(login), "--mca", "btl", "tcp,self"]
+    there = ["--host", "another:1", "-n", "1", program, "copied"]
+    words = [library.mpirun[0], *options, "--host", f"{platform.node()}:1", "-n", "1", program, "copied", ":", *there]
+    command = [sys.executable, "-m", "tramontane", "trace", "--output", "told", "--", *words]
+    variables = os.environ | library.variables | own
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert sizes(messages(point(tmp_path / "told", 2))) == {101: 1, 102: 1}
+
+
+def test_where_one_rank_cannot_write_none_does(
+    mpi: Program, traced: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = compiled(mpi.library, HERE / "corners.c", tmp_path)
+    there = tmp_path / "trace" / "rank-0000001.trace"
+    both = f"echo other > {there} && {' '.join(mpi.library.mpirun)} 3 {program} nothing"
+    assert tracing.trace(["sh", "-c", both], tmp_path / "trace", mpi.library.name, strip=False) == (0, True)
+    assert [part.read_text() for part in there.parent.iterdir()] == ["other\n"]
+    assert f"tramontane-trace: {there} can't be written (File exists)" in capfd.readouterr().err
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system with space for one rank's file and a half: a tmpfs, or else the test is skipped."""
+    place = tmp_path / "small"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1536k", "tmpfs", str(place)], check=False).returncode:
+        pytest.skip("mounting a tmpfs needs root")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk_is_named_and_an_older_trace_stays(mpi: Program, traced: Any, small: Path, tmp_path: Path) -> None:
+    program = compiled(mpi.library, HERE / "corners.c", tmp_path)
+    older = small / "trace" / "rank-0000000.trace"
+    older.parent.mkdir()
+    older.write_text("older")
+    words = [*mpi.library.mpirun, "2", program, "nothing"]
+    command = [sys.executable, "-m", "tramontane", "trace", "--environment", mpi.library.name, "--output"]
+    done = subprocess.run([*command, str(older.parent), "--", *words], capture_output=True, text=True, check=False)
+    told = [line for line in done.stderr.splitlines() if line.startswith("tramontane")]
+    assert told == [
+        f"tramontane-trace: {small}/trace/rank-0000001.trace can't be written (No space left on device); "
+        "there will be no trace",
+        "tramontane trace: found no trace of a rank; allowed: a program that calls MPI_Init, "
+        "of that MPI library as a shared one, and a folder with space for it",
+    ]
+    assert done.returncode == 2
+    assert older.read_text() == "older"
+    assert [part.name for part in small.rglob("*")] == ["trace", older.name]
+
+
+def test_a_trace_that_meets_a_full_disk_is_whole_up_to_there(
+    mpi: Program, traced: Any, small: Path, tmp_path: Path
+) -> None:
+    program = compiled(mpi.library, HERE / "corners.c", tmp_path)
+    words = [*mpi.library.mpirun, "1", program, "closes", str(tmp_path)]
+    command = [sys.executable, "-m", "tramontane", "trace", "--environment", mpi.library.name, "--output"]
+    done = subprocess.run([*command, str(small / "trace"), "--", *words], capture_output=True, text=True, check=False)
+    first, last = (line for line in done.stderr.splitlines() if line.startswith(("tramontane-", "1 rank")))
+    assert first == f"tramontane-trace: {small}/trace/rank-0000000.trace ends here (No space left on device)"
+    assert last.endswith(" s; without the end of 1 rank, so what others expected then is left out")
+    assert done.returncode == 0
+    assert mpi_traces.summary(small / "trace").cut == 1
+
+
+def test_an_empty_folder_is_none(mpi: Program, traced: Any, tmp_path: Path) -> None:
+    """A job script may leave the variable empty; files would lie in the root of the file system."""
+    program = compiled(mpi.library, HERE / "corners.c", tmp_path)
+    variables = os.environ | {"LD_PRELOAD": str(build_tracer(mpi.library)), tracing.FOLDER: ""}
+    words = [*mpi.library.mpirun, "2", program, "nothing"]
+    done = subprocess.run(words, env=variables, capture_output=True, text=True, check=True)
+    written = list(Path("/").glob("rank-*.trace"))
+    for file in written:
+        file.unlink()
+    assert (written, "tramontane-trace" in done.stderr) == ([], False)
 
 
 def test_our_own_program_does_what_the_schedule_says(mpi: Program, traced: Any, tmp_path: Path) -> None:
@@ -869,8 +969,8 @@ def test_a_program_with_sessions_runs_unharmed(
         assert done.returncode == 2
         assert printed[2:] == []
         assert done.stderr.splitlines()[-1] == (
-            "tramontane trace: found no rank that calls MPI_Init; "
-            "allowed: a program that calls it, of that MPI library as a shared one"
+            "tramontane trace: found no trace of a rank; allowed: a program that calls MPI_Init, "
+            "of that MPI library as a shared one, and a folder with space for it"
         )
         assert not (tmp_path / "told").exists()
 
@@ -1001,10 +1101,20 @@ def test_whoever_is_asked_to_end_ends_the_program_and_keeps_what_is_newer(any_mp
     assert [part.name for part in tmp_path.iterdir()] == ["trace"]
 
 
-def test_whoever_is_asked_to_end_before_a_rank_has_begun_leaves_nothing(any_mpi: Program, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "before"),
+    [
+        ("kill -TERM $PPID; exec sleep 600", ""),
+        ("exec sleep 5", "import os; os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), 15)); "),
+    ],
+    ids=["while-it-runs", "while-it-starts"],
+)
+def test_whoever_is_asked_to_end_before_a_rank_has_begun_leaves_nothing(
+    any_mpi: Program, tmp_path: Path, command: str, before: str
+) -> None:
     """As `timeout` asks, or a batch system at the end of a job's time."""
-    called = f"trace(['sh', '-c', 'kill -TERM $PPID; exec sleep 600'], Path('trace'), {any_mpi.library.name!r}, "
-    words = f"from pathlib import Path; from tramontane.substrates.mpi.tracing import trace; {called}strip=False)"
+    called = f"trace(['sh', '-c', {command!r}], Path('trace'), {any_mpi.library.name!r}, strip=False)"
+    words = f"{before}from pathlib import Path; from tramontane.substrates.mpi.tracing import trace; {called}"
     (tmp_path / "tmp").mkdir()
     variables = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
     ended = subprocess.run([sys.executable, "-c", words], cwd=tmp_path, env=variables, check=False)

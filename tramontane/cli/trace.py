@@ -33,8 +33,10 @@ def trace(
     failed = typer.Exit(status if status >= 0 else 128 - status)  # as a shell tells of a signal
     if not written:
         if status == 0:
-            allowed = "a program that calls it, of that MPI library as a shared one"
-            raise InputError("tramontane trace", "", None, allowed, problem="found no rank that calls MPI_Init")
+            allowed = (
+                "a program that calls MPI_Init, of that MPI library as a shared one, and a folder with space for it"
+            )
+            raise InputError("tramontane trace", "", None, allowed, problem="found no trace of a rank")
         raise failed
     try:
         found = mpi_traces.summary(output)
@@ -43,7 +45,9 @@ def trace(
             raise
         raise failed from None
     print(display_path(output))
-    ended = f"; {plural(found.cut, 'rank')} did not end, so what others expected of them is left out" * (found.cut > 0)
+    ended = f"; without the end of {plural(found.cut, 'rank')}, so what others expected then is left out" * (
+        found.cut > 0
+    )
     unit, factor = size_unit(found.files_bytes)
     print(
         f"{plural(found.ranks, 'rank')}, {plural(found.calls, 'call')}, {rounded(found.files_bytes / factor)} {unit}, "

@@ -64,7 +64,7 @@ class Summary:
     time_s : float
         From the first MPI_Init to the last MPI_Finalize, or to the last call that is known.
     cut : int
-        Ranks whose program did not end its use of MPI.
+        Ranks whose end of MPI is not in it: killed, or met by a full disk.
     """
 
     ranks: int

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tramontane.errors import InputError, display_path
@@ -89,7 +89,8 @@ def trace(command: list[str], folder: Path, environment: str | None, *, strip: b
     ):
         tracer = build_tracer(library)
         variables = {**dict.fromkeys(SESSIONS, sessions), **library.variables, **os.environ}
-        status = _run(command, variables | _preloaded(tracer, folder, strip=strip))
+        ours = _preloaded(tracer, folder, strip=strip)
+        status = _run(_handing_on(command, library, ours), variables | ours)
         return status, any(folder.iterdir())
 
 
@@ -172,20 +173,41 @@ def _preloaded(tracer: Path, folder: Path, *, strip: bool) -> dict[str, str]:
     }
 
 
+def _handing_on(command: list[str], library: Library, variables: Iterable[str]) -> list[str]:
+    """Return the command with which ranks on other hosts have the variables, too, or all would wait for these ranks.
+
+    Open MPI hands on no others than its own, unless it is told so for each of the programs that it starts together.
+    """
+    launcher = find_command(command[0])
+    assert launcher is not None
+    in_a_list = any("mca_base_env_list" in word for word in (*command, *os.environ))  # Open MPI takes either form
+    if in_a_list or Path(launcher).resolve() != Path(library.mpirun[0]).resolve():
+        return command
+    version = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False).stdout
+    if not any(name in version for name in ("(OpenRTE)", "(Open MPI)")):  # release 4, and from 5 on
+        return command
+    options = [word for name in variables for word in ("-x", name)]
+    return [command[0], *options, *(part for word in command[1:] for part in (word, *(options if word == ":" else ())))]
+
+
 def _run(command: list[str], variables: dict[str, str]) -> int:
+    # To be asked to end waits until we hear of it: Python ignores exceptions of what it does around a fork.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+
+    def begin() -> None:
+        end_with_parent(signal.SIGTERM)  # a launcher takes its ranks with it
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
     try:
-        # A launcher takes its ranks with it.
-        started = subprocess.Popen(
-            command,
-            env=variables,
-            preexec_fn=lambda: end_with_parent(signal.SIGTERM),  # noqa: PLW1509 (one thread)
-        )
+        started = subprocess.Popen(command, env=variables, preexec_fn=begin)  # noqa: PLW1509 (one thread)
     except OSError as error:  # such as a script without the line that says what runs it
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         problem = f"found '{command[0]}': {error.strerror}"
         raise InputError("tramontane trace", "", None, _STARTER, problem=problem) from None
     with started as process:
         while True:
             try:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
                 return process.wait()
             except KeyboardInterrupt:  # the program has got it, too, and what it has done by then is in the trace
                 process.send_signal(signal.SIGINT)
