@@ -109,7 +109,9 @@ def test_closing() -> None:
 
 
 def test_shallower() -> None:
-    assert comparisons.shallower(power(-0.3), power(-0.8), ALL).holds is True
+    flat = comparisons.shallower(power(-0.3), power(-0.8), ALL)
+    assert flat.holds is True
+    assert "to the power -0.30, of a to -0.80, from 100 to 10,000 processes" in flat.evidence
     assert comparisons.shallower(power(-0.8), power(-0.3), ALL).holds is False
     assert comparisons.shallower(power(-0.5), power(-0.501), ALL).fragile == 1
     with pytest.raises(Lacking):

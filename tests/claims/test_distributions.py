@@ -48,6 +48,36 @@ def test_share() -> None:
     assert "(read as at least 10 % and at most 30 %)" in outcome.evidence
 
 
+def spread(*below: float) -> distributions.Delays:
+    """Delays of members of which such shares of the packets were delayed by less than 30 us."""
+    packets = np.array([[own, 0, 1 - own, 0, 0] for own in below])
+    return distributions.Delays("a", EDGES[:-1], EDGES[1:], packets)
+
+
+@pytest.mark.parametrize(
+    ("below", "stated", "holds", "fragile"),
+    [
+        ((0.2, 0.6, 0.7), (0.5, None), True, 1),  # the median holds, one member does not
+        ((0.2, 0.3, 0.5), (0.5, None), False, 1),  # one member is at the turn
+        ((0.6, 0.6, 0.7), (0.5, None), True, 0),
+        ((0.2, 0.3, 0.4), (0.1, 0.25), False, 1),  # the upper end
+        ((0.5,), (0.5, None), True, 0),  # a single run has no spread
+    ],
+)
+def test_a_share_is_that_of_the_median_and_fragile_where_members_disagree(
+    below: tuple[float, ...], stated: tuple[float, float | None], holds: bool, fragile: int
+) -> None:
+    outcome = distributions.share(spread(*below), 100, 30e-6, "30 us", more=False, stated=stated)
+    assert (outcome.holds, outcome.fragile, outcome.compared) == (holds, fragile, 1)
+
+
+def test_same_delays_are_those_of_medians() -> None:
+    one, other = spread(0.1, 0.5, 0.6), spread(0.9, 0.55, 0.2)
+    outcome = distributions.same_delays([one, other], 100, 0.1, same=True)
+    assert outcome.margin is not None
+    assert outcome.margin.value == pytest.approx(0.1 - 0.05)
+
+
 def test_same_delays() -> None:
     alike = [own([20, 40, 20, 10, 10]), own([22, 38, 20, 10, 10])]
     other = [*alike, own([5, 15, 20, 20, 40])]
@@ -92,6 +122,26 @@ def test_congestion_by_level_and_by_unevenness() -> None:
     assert distributions.congestion(groups([["uneven"], ["even"]]), "unevenness", 10000).holds is False
     text = distributions.congestion(groups([["even"], ["high"]]), "level", 10000).evidence
     assert "even 10 µs, high 100 µs" in text
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "holds", "fragile"),
+    [
+        ((1, 2, 3), (4, 5, 6), True, 0),
+        ((1, 2, 5), (4, 5, 6), True, 1),  # one member is above another of the next group
+        ((1, 2, 4), (4, 5, 6), True, 1),
+        ((1, 6, 7), (2, 3, 4), False, 1),
+        ((3,), (2,), False, 0),  # a single run has no spread
+    ],
+)
+def test_congestion_is_that_of_medians_and_fragile_where_members_overlap(
+    one: tuple[float, ...], other: tuple[float, ...], holds: bool, fragile: int
+) -> None:
+    first, second = (
+        distributions.Matrix("a", np.array(levels, dtype=float), np.zeros(len(levels))) for levels in (one, other)
+    )
+    outcome = distributions.congestion([[first], [second]], "level", 100)
+    assert (outcome.holds, outcome.fragile, outcome.compared) == (holds, fragile, 1)
 
 
 def test_a_level_is_of_packets_and_unevenness_of_pairs_that_have_some() -> None:

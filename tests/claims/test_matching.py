@@ -54,12 +54,16 @@ def test_the_best_machine_is_that_of_most_statements_then_of_most_checks() -> No
 
 
 def test_of_equal_machines_the_nearer_one_comes_first() -> None:
-    places = np.full((2, len(STUDY.sample.drawn)), 0.5)
-    places[0, 0] = 1.0
-    found = matches([tried("A", [1.0, 1.0], 1.0)], places, STUDY.sample.drawn)
-    near = min(found, key=lambda own: own.distance)
-    assert found[0] is near
-    assert found[0].distance < found[1].distance
+    """Of numbers a distance is the part of their range that lies between, of choices a half, whichever other it is."""
+    names, base = list(STUDY.sample.drawn), base_place(STUDY.sample.drawn)
+    bandwidth, latency, ugal = (names.index(name) for name in ("link_bandwidth", "link_latency", "ugal"))
+    places = np.tile(base, (5, 1))
+    places[1:3, ugal] = 0.4, 0.9
+    places[3:, bandwidth] -= 0.3
+    places[4, latency] += 0.3
+    found = matches([tried("A", [1.0] * 5, 1.0)], places, STUDY.sample.drawn)
+    assert [own.draw for own in found] == [0, 3, 4, 1, 2]
+    assert [own.distance for own in found] == pytest.approx([0, 0.3, np.hypot(0.3, 0.3), 0.5, 0.5])
 
 
 def test_nothing_is_ranked_before_anything_is_decided() -> None:

@@ -172,6 +172,10 @@ def test_a_study_runs_what_its_statements_need_with_one_machine_a_draw() -> None
     assert [len(each) for each in machines.values()] == [1, 1]
 
 
+def test_runs_of_experiments_add_up() -> None:
+    assert draws.Ran(9, 5, 1).and_then(draws.Ran(4, 3, 2)) == draws.Ran(13, 8, 3)
+
+
 @pytest.mark.parametrize("there", [True, False])
 def test_a_study_runs_whole_machines_one_after_the_other(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
     ran: list[list[ExpandedPoint]] = []

@@ -30,6 +30,7 @@ def test_summary_by_hand() -> None:
     assert found.p90_deviation == pytest.approx(0.2 + 0.6 * 0.3)
     assert found.p95_deviation == pytest.approx(0.2 + 0.8 * 0.3)
     assert found.worst_deviation == 0.5
+    assert found.near == 0.2
 
 
 def test_nothing_has_no_median() -> None:

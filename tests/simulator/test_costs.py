@@ -179,6 +179,53 @@ def test_who_receives_in_turn_has_one_receive_posted(calls: str, entries: float)
     assert paid - free == pytest.approx(entries * US, rel=1e-6)
 
 
+def ring_in_turn(**machine: Any) -> float:
+    """Return how long ranks are busy that receive in turn in a ring of ranks 0 to 2, the last of which is late."""
+    late = {"algorithm": "burst", "count": LONG // 8, "communicator": "late"}
+    halo = {"width": 1, "grid": [6, 1, 2], "decomposition": [3, 1], "calls": "isend-recv", "communicator": "ring"}
+    communicators = {"late": {"range": [2, 2]}, "ring": {"range": [0, 3]}}
+    work = {"kind": "program", "steps": [{"alltoall": late}, {"halo": halo}], "communicators": communicators}
+    return 4 * float(Simulator().run(described(4, work, **machine))["steps"][1]["busy_s"])
+
+
+@pytest.mark.parametrize(
+    ("costs", "each"),
+    [
+        # The late one finds the first of two, and then the other. Of the others, one waits for the late one first.
+        ({"matching": {"unexpected": "1 us"}}, 1.5 + 1 + 1),
+        # Both messages walk past the long one's receive, and later past none. One comes before its receive.
+        ({"matching": {"posted": "1 us"}}, 4),
+        ({"overhead": {"post": "1 us"}}, 6),
+    ],
+)
+def test_who_receives_in_turn_finds_what_came_before(costs: dict[str, Any], each: float) -> None:
+    assert ring_in_turn(**costs) - ring_in_turn() == pytest.approx(each * US, rel=1e-6)
+
+
+def passed_on(n: int, send: float, **machine: Any) -> float:
+    """Return when 64 bytes are passed on from rank 1 to 2 to 3, where rank 1 has begun to send n bytes to 0 before."""
+
+    def to(name: str, size: int, root: int) -> dict[str, Any]:
+        return {"algorithm": "binomial", "count": size // 8, "root": root, "communicator": name}
+
+    steps = [
+        {"broadcast": {**to("first", n, 1), "begin": "first"}},
+        {"broadcast": to("second", 64, 0)},
+        {"broadcast": to("third", 64, 0)},
+        {"end": {"of": "first"}},
+    ]
+    communicators = {name: {"range": [first, 2]} for first, name in enumerate(("first", "second", "third"))}
+    work = {"kind": "program", "steps": steps, "communicators": communicators}
+    return seconds(4, work, overhead={"send": f"{send * 1e6:.0f} us"}, **machine)
+
+
+def test_what_is_prepared_does_not_leave_before_although_its_interface_is_busy() -> None:
+    n, send, flight = 2**20, 200 * US, 0.2 * US + 64 / 10e9
+    copies = 1.5 * n / 8 * NS + 4 * copy_ns(64) * NS
+    eager = {"protocol": {"short_limit": "1 MiB", "eager_limit": "1 MiB"}, "memory": {"bandwidth": "200 TB/s"}}
+    assert passed_on(n, send, **eager) == pytest.approx(3 * send + copies + 2 * flight, abs=0.05 * US)
+
+
 @pytest.mark.parametrize("n", [16, 512, 1024, 8192, 8208])
 def test_an_expected_message_needs_no_copy(n: int) -> None:
     copied, direct = (seconds(2, exchange(n), protocol={"expected_eager": how}) for how in ("copied", "direct"))

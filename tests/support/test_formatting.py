@@ -64,7 +64,7 @@ def test_the_time_unit_fits_the_middle_of_the_range(values: list[float], symbol:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.2, "less than 1 s"), (59, "59 s"), (600, "10 min"), (9000, "2.5 h"), (250_000, "2.9 days")],
+    [(0.2, "less than 1 s"), (119, "119 s"), (120, "2 min"), (7140, "119 min"), (7200, "2.0 h"), (250_000, "2.9 days")],
 )
 def test_durations_in_words(seconds: float, text: str) -> None:
     assert about_seconds(seconds) == text

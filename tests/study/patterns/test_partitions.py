@@ -94,6 +94,8 @@ def test_steps_of_a_program_are_those_of_its_parts(tmp_path: Path, tables: Path)
         ({}, "{file: other.npz, bytes: 8 B}", "workload.partition.file: found 'other.npz'; allowed: a file beside"),
         ({"own": None}, "{file: parts.npz, bytes: 8 B}", "parts.npz: own: no column 'own'; allowed: what `tramontane"),
         ({"own": [0, 7]}, "{file: parts.npz, bytes: 8 B}", "parts.npz: found parts or links that can't be"),
+        ({"boundary": [2, 8]}, "{file: parts.npz, bytes: 8 B}", "parts.npz: found parts or links that can't be"),
+        ({"cells": [2, 0]}, "{file: parts.npz, bytes: 8 B}", "parts.npz: found parts or links that can't be"),
         ({"target": [1, 2]}, "{file: parts.npz, bytes: 8 B}", "parts.npz: found parts or links that can't be"),
         ({"cells": [1]}, "{file: parts.npz, bytes: 8 B}", "parts.npz: source, target, cells have different lengths"),
         ({}, "{file: parts.npz, bytes: 0 B}", "partition.bytes: found 0 B; allowed: more than 0 B"),

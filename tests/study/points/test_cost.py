@@ -15,7 +15,7 @@ from tramontane import _simulator, simulate
 from tramontane.study import Point, estimate, load_point
 from tramontane.study.networks.machines import Machine, Protocol
 from tramontane.study.networks.network import network
-from tramontane.study.points.cost import memory_on_accelerator, on_accelerator, rates, total
+from tramontane.study.points.cost import Cost, memory_on_accelerator, on_accelerator, rates, total
 from tramontane.study.points.traffic import ACKNOWLEDGED_PUT, NO_PUT, PLAIN_PUT, control, traffic
 from tramontane.substrates.simulator import as_simulated
 
@@ -310,9 +310,11 @@ def test_time_and_memory_follow_from_the_rates() -> None:
     whole = ((size.switches - 64) * size.ports + ports) * (port + 4 * channel) - ports * (port + 2 * channel)
     assert detours.memory_bytes - cost.memory_bytes == whole
     both = total([cost, cost])
-    assert (both.messages, both.memory_bytes) == (2 * cost.messages, cost.memory_bytes)
+    for name in ("seconds", "messages", "packets", "hops", "bytes", "control_packets"):
+        assert getattr(both, name) == pytest.approx(2 * getattr(cost, name)), name
+    assert both.memory_bytes == cost.memory_bytes
     assert both.state_bytes == cost.state_bytes > 0
-    assert both.seconds == pytest.approx(2 * cost.seconds)
+    assert total([]) == Cost(0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def test_a_matrix_of_congestion_has_a_cell_for_each_pair_of_its_bins() -> None:
