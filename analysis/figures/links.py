@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import caption, table
+from analysis import caption, style, table
 from analysis.figures.axes import in_lines
 from analysis.figures.panel import SOFT, Drawn, Panel, empty
 from analysis.spec import FigureSpec
@@ -275,11 +275,9 @@ def _waits(rows: pd.DataFrame, room: float, columns: int) -> "Callable[[Figure, 
     """Return what draws for each series a bar of causes, and its time beside it."""
 
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
-        import seaborn  # noqa: PLC0415 - slow to import
-
         axes = figure.add_subplot(cell)
         causes = list(dict.fromkeys(rows["cause"]))
-        colours = dict(zip(causes, seaborn.color_palette("colorblind", len(causes)), strict=True))
+        colours = dict(zip(causes, style.colours(len(causes)), strict=True))
         for place, (_, own) in enumerate(rows.groupby("label", sort=False)):
             shares = 100 * own["share"].to_numpy()
             left = np.cumsum(shares) - shares

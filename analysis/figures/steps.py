@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import caption, printed
+from analysis import caption, printed, style
 from analysis.figures import scaling
 from analysis.figures.axes import in_lines
 from analysis.figures.panel import Drawn, Panel
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
+    from matplotlib.typing import ColorType
 
 #: Part of the room between two numbers of processes that bars take.
 ROOM = 0.84
@@ -36,8 +37,6 @@ HATCH = "////"
 PANEL, DIGIT = 200, 0.65
 #: Where a series takes less than this part of the slowest one's time, bars show shares of each series' own time.
 READABLE = 0.25
-#: Colours that can be told apart by everybody; more steps take others.
-COLOURS = 10
 
 
 def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
@@ -169,19 +168,14 @@ def _places(shares: pd.DataFrame) -> dict[str, float]:
     return dict(zip(shares["label"].unique(), (np.cumsum(lines) - 1).tolist(), strict=True))
 
 
-def _looks(shares: pd.DataFrame) -> "tuple[list[str], dict[str, tuple[float, float, float]], dict[str, bool]]":
+def _looks(shares: pd.DataFrame) -> "tuple[list[str], dict[str, ColorType], dict[str, bool]]":
     """Return the steps, the colour of each, and whether it is work."""
-    import seaborn  # noqa: PLC0415 - slow to import
-
     steps = list(dict.fromkeys(shares["step"]))
-    palette = "colorblind" if len(steps) <= COLOURS else "husl"  # the first would begin anew
-    colours = dict(zip(steps, seaborn.color_palette(palette, len(steps)), strict=True))
+    colours = dict(zip(steps, style.colours(len(steps)), strict=True))
     return steps, colours, {step: bool(shares.loc[shares["step"] == step, "work"].any()) for step in steps}
 
 
-def _entries(
-    steps: list[str], colours: "dict[str, tuple[float, float, float]]", works: dict[str, bool]
-) -> "list[Artist]":
+def _entries(steps: list[str], colours: "dict[str, ColorType]", works: dict[str, bool]) -> "list[Artist]":
     from matplotlib.patches import Patch  # noqa: PLC0415
 
     return [
