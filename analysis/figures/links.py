@@ -109,7 +109,7 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
         for _, row in rows.iterrows()
     ]
     return Table(
-        ["Series", spec.x_label or spec.x, "Links", "Mean load of used ones, %", "Busiest, %", "Longest queue, kB"],
+        ["Series", spec.x_label or spec.x, "Links", "Mean load of used ones, %", "Busiest, %", "Longest queue, KB"],
         cells,
     )
 
@@ -134,7 +134,7 @@ def summaries(dataset: xr.Dataset, spec: FigureSpec) -> list[Table]:
         for (_, _), own in names.groupby(["group", "label"], sort=False):
             first = own.iloc[0]
             cells = [
-                f"{row['name']}: {100 * row['load']:.1f} %, {row['queue'] / 1000:.0f} kB" for _, row in own.iterrows()
+                f"{row['name']}: {100 * row['load']:.1f} %, {row['queue'] / 1000:.0f} KB" for _, row in own.iterrows()
             ]
             rows.append([_series(first), str(first["link"]), *cells, *[""] * (NAMED - len(cells))])
         headings = ["Series", "Links", "Busiest", *("Next",) * (NAMED - 1)]

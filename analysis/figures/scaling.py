@@ -15,7 +15,7 @@ from analysis import caption, printed, revisions, style
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
-from analysis.table import ALL, Table, figure_table, y_unit
+from analysis.table import ALL, Table, figure_table, x_heading, y_unit
 from tramontane.support import formatting
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
             ylabel=axis_text(dataset, spec.y, spec.y_label, symbol),
         )
         if drawn.empty:
-            empty(axes)
+            empty(axes, *(["all values are zero"] if (rows["status"] == "zero").any() else []))
             return [Drawn(axes)]
         handles = draw_series(axes, drawn)
         marks = printed.marks(dataset, spec)
@@ -89,9 +89,8 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     columns = (rows[name] for name in ("choice", "older", "status"))
     texts = [_cell(*value, *rest) for value, *rest in zip(values, *columns, strict=True)]
     cells = dict(zip(zip(rows["series"], rows["x"], strict=True), texts, strict=True))
-    x_heading = str(dataset[spec.x].attrs.get("long_name", spec.x))
     return Table(
-        headings=[x_heading[:1].upper() + x_heading[1:], *(f"{label}{suffix}" for label in labels.values())],
+        headings=[x_heading(dataset, spec), *(f"{label}{suffix}" for label in labels.values())],
         rows=[
             [formatting.number(x), *(cells.get((name, x), "") for name in labels)] for x in sorted(rows["x"].unique())
         ],

@@ -17,7 +17,7 @@ from analysis.figures import scaling
 from analysis.figures.axes import in_lines
 from analysis.figures.panel import Drawn, Panel
 from analysis.spec import FigureSpec
-from analysis.table import ALL, Table, figure_table
+from analysis.table import ALL, Table, figure_table, x_heading
 from tramontane.study.values.quantities import STEPS
 from tramontane.support import formatting
 
@@ -96,7 +96,7 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
         series = [] if (shares["label"] == ALL).all() else [str(label)]
         rows.append([*series, formatting.number(own["x"].iloc[0]), formatting.number(own["time"].sum() * 1e3), *cells])
     series = [] if (shares["label"] == ALL).all() else ["Series"]
-    return Table([*series, "Processes", "Time in all steps, ms", *(f"{step}, %" for step in steps)], rows)
+    return Table([*series, x_heading(dataset, spec), "Time in all steps, ms", *(f"{step}, %" for step in steps)], rows)
 
 
 def _shares(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
