@@ -89,6 +89,11 @@ def test_every_entry_of_the_mapping_is_complete_and_drawable() -> None:
     assert len(patterns) == len(set(patterns))
 
 
+def test_files_of_all_forms_have_one_layout_which_is_done_once(factory: Factory) -> None:
+    """A place holder for an engine ("none") has each file drawn twice."""
+    assert draw(factory()).get_layout_engine() is None
+
+
 @pytest.mark.parametrize("number", [0, 1, 10, 11, 30])
 def test_no_two_parts_of_a_whole_have_one_colour(number: int) -> None:
     assert len(set(map(to_hex, style.colours(number)))) == number
