@@ -9,7 +9,6 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/build.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/measure.smk"
-include: "workflow/rules/collate.smk"
 include: "workflow/rules/analyse.smk"
 
 
@@ -17,7 +16,6 @@ localrules:
     reproduce,
     build_program,
     measure_batch,
-    collate_experiment,
     draw_figure,
     draw_sheet,
     draw_schematics,

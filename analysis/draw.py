@@ -1,7 +1,8 @@
-"""Draw datasets: ``python -m analysis.draw DATASET.nc... OUTPUT_STEM``.
+"""Draw datasets: ``python -m analysis.draw [--collate MANIFEST.json] DATASET.nc... OUTPUT_STEM``.
 
 Writes ``OUTPUT_STEM.svg``, ``.png`` and ``.pdf``, the caption as ``OUTPUT_STEM.txt``, and what the figure shows as
-tables, ``OUTPUT_STEM.md``. Several datasets become the panels of one figure.
+tables, ``OUTPUT_STEM.md``. Several datasets become the panels of one figure. With a manifest, the records that it names
+are made a dataset first: a campaign does both in one process, whose imports take as long as the work.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from analysis.figures import draw, draw_together, numbers, summaries
 from analysis.figures.panel import SOFT, Drawn, Panel, compose
 from tramontane.errors import InputError, refused_by_system
 from tramontane.results import datasets
+from tramontane.results.collate import collate_file
 from tramontane.support.files import write_atomically
 from tramontane.support.layout import FAILED
 from tramontane.support.processes import end_with_parent
@@ -75,17 +77,16 @@ def _beside(stem: Path, form: str) -> Path:
     return stem.with_name(f"{stem.name}.{form}")
 
 
-def draw_or_say_why(dataset_files: Sequence[Path], stem: Path) -> None:
-    """Draw as `draw_files` does, or, where that fails, words that say why, so that a report of the others can be made.
+def draw_or_say_why(read: Sequence[xr.Dataset], stem: Path) -> None:
+    """Draw datasets, or, where that fails, words that say why, so that a report of the others can be made.
 
     ``OUTPUT_STEM.failed`` then says it too.
 
     Raises
     ------
-    InputError, OSError
-        If a file can't be read or written.
+    OSError
+        If a file can't be written.
     """
-    read = [datasets.read(file) for file in dataset_files]
     try:
         _draw(read, stem)
     except OSError:
@@ -116,12 +117,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m analysis.draw", description="Draw one figure.")
     parser.add_argument("datasets", type=Path, nargs="+", help="collated datasets (NetCDF); several become panels")
     parser.add_argument("stem", type=Path, help="path of the figure without suffix")
+    parser.add_argument("--collate", type=Path, metavar="MANIFEST", help="make the dataset of these records first")
     parser.add_argument(
         "--or-say-why", action="store_true", help="draw words where the figure can't be drawn, and go on"
     )
     options = parser.parse_args(arguments)
+    if options.collate and len(options.datasets) > 1:
+        parser.error("--collate: makes one dataset")
     try:
-        (draw_or_say_why if options.or_say_why else draw_files)(options.datasets, options.stem)
+        if options.collate:
+            read = [collate_file(options.collate, options.datasets[0])]
+        else:
+            read = [datasets.read(file) for file in options.datasets]
+        (draw_or_say_why if options.or_say_why else _draw)(read, options.stem)
     except InputError as error:
         print(error, file=sys.stderr)
         return 2

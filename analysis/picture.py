@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
+    from matplotlib.typing import ColorType
 
 Places = NDArray[np.float64]
 Switches = NDArray[np.int64]
@@ -117,11 +118,9 @@ def draw(machine: Machine, name: str, *, tabled: bool = True) -> "Figure":
     return compose(panels, width="page" if tabled else "two-column", columns=3)
 
 
-def _colours(machine: Machine) -> list[tuple[float, float, float]]:
+def _colours(machine: Machine) -> "list[ColorType]":
     """Return a colour for each class of links; the first, of links to nodes, is never drawn."""
-    from seaborn import color_palette  # noqa: PLC0415 - slow to import
-
-    return [(0.5, 0.5, 0.5), *color_palette("colorblind", max(len(machine.facts.link_classes) - 1, 1))]
+    return ["grey", *style.colours(len(machine.facts.link_classes) - 1)]
 
 
 def thinned(number: int, most: int) -> Switches:
@@ -162,9 +161,7 @@ def bare(figure: "Figure", cell: "SubplotSpec", words: str = "") -> "Axes":
     return axes
 
 
-def _groups(
-    figure: "Figure", cell: "SubplotSpec", layout: Layout, colours: Sequence[tuple[float, float, float]]
-) -> list[Drawn]:
+def _groups(figure: "Figure", cell: "SubplotSpec", layout: Layout, colours: "Sequence[ColorType]") -> list[Drawn]:
     net, links = layout.net, layout.links
     chosen = thinned(net.groups, MOST_GROUPS)
     words = some(len(chosen), net.groups, "group")
@@ -197,9 +194,7 @@ def _groups(
     return [Drawn(axes)]
 
 
-def _group(
-    figure: "Figure", cell: "SubplotSpec", layout: Layout, colours: Sequence[tuple[float, float, float]]
-) -> list[Drawn]:
+def _group(figure: "Figure", cell: "SubplotSpec", layout: Layout, colours: "Sequence[ColorType]") -> list[Drawn]:
     from matplotlib.collections import LineCollection  # noqa: PLC0415 - slow to import
     from matplotlib.lines import Line2D  # noqa: PLC0415
 

@@ -21,6 +21,7 @@ from tramontane.support.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.typing import ColorType
 
 STYLE_FILE = Path(__file__).with_name("tramontane.mplstyle")
 SERIES_FILE = Path(__file__).with_name("series.yaml")
@@ -149,6 +150,19 @@ def _free(name: str, taken: set[tuple[str, str, str]], listed: SeriesStyle | Non
     if not candidates:
         raise ValueError(f"more series than the palette can tell apart, at '{name}'")
     return next((c for c in candidates if c.colour not in used), candidates[0])
+
+
+def colours(number: int) -> "list[ColorType]":
+    """Return colours for so many parts of a whole, such as steps: those of `series.yaml` that everybody can tell apart.
+
+    For more parts than there are such colours, others, since no two are to look the same.
+    """
+    known: list[ColorType] = _mapping()["parts"]
+    if number <= len(known):
+        return known[:number]
+    import seaborn  # noqa: PLC0415 - slow to import: SciPy's statistics come with it
+
+    return list(seaborn.color_palette("husl", number))
 
 
 def inches(width: str) -> float:

@@ -88,6 +88,12 @@ def figure_table(dataset: xr.Dataset, spec: FigureSpec, *, part: bool = False) -
     return _finish(rows, spec, newest(dataset))
 
 
+def x_heading(dataset: xr.Dataset, spec: FigureSpec) -> str:
+    """Return what a column of a table is called that says where along the horizontal axis: as the axis, if it says."""
+    text = spec.x_label or str(dataset[spec.x].attrs.get("long_name", spec.x))
+    return text[:1].upper() + text[1:]
+
+
 def _check(dataset: xr.Dataset, spec: FigureSpec) -> None:
     if spec.y not in dataset.data_vars:
         allowed = ", ".join(sorted(str(n) for n, v in dataset.data_vars.items() if v.dtype.kind in "fiu"))

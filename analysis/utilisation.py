@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis import style
 from analysis.figures.panel import SOFT, Drawn, Panel, compose
 from analysis.picture import (
     MOST_DRAWN,
@@ -202,8 +203,6 @@ def _time_unit(most: float) -> tuple[str, float]:
 
 
 def _over_time(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any], late: float) -> list[Drawn]:
-    import seaborn  # noqa: PLC0415 - slow to import
-
     axes = figure.add_subplot(cell)
     symbol, unit = _time_unit(result["time_s"])
     bounds = bounds_of_bins(result, late) / unit
@@ -211,7 +210,7 @@ def _over_time(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any], la
     end = max([result["time_s"] / unit, *bounds[used[-1:] + 1]])
     classes = [own for own in result["links"] if own["number"]]  # a torus has none along a ring of one switch
     handles = []
-    for own, colour in zip(classes, seaborn.color_palette("colorblind", len(classes)), strict=True):
+    for own, colour in zip(classes, style.colours(len(classes)), strict=True):
         axes.stairs(load_over_time(own, result, late), bounds, color=colour, linewidth=1.2)
         handles += axes.plot([], [], color=colour, label=own["name"])
     between = [link for link in result["single_links"] if "to_switch" in link]
@@ -227,8 +226,6 @@ def _over_time(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any], la
 
 
 def _waiting(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) -> list[Drawn]:
-    import seaborn  # noqa: PLC0415 - slow to import
-
     axes = figure.add_subplot(cell)
     told = result["waiting"]
     waiting = {words: np.asarray(told[key]) for cause, words in CAUSES.items() if (key := f"{cause}_s") in told}
@@ -237,7 +234,7 @@ def _waiting(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) -> l
     bounds = np.linspace(0, 100, bins + 1)
     base = np.zeros(bins)
     handles = []
-    for (words, times), colour in zip(waiting.items(), seaborn.color_palette("colorblind", len(waiting)), strict=True):
+    for (words, times), colour in zip(waiting.items(), style.colours(len(waiting)), strict=True):
         above = base + times / unit
         area = axes.stairs(above, bounds, baseline=base, fill=True, color=colour, label=words)
         if times.max(initial=0) > 0:

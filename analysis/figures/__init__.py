@@ -21,6 +21,7 @@ from analysis.figures.panel import Drawn, Panel, columns_of, compose, empty
 from analysis.spec import FigureSpec, spec_of
 from analysis.table import Table
 from tramontane.results.revisions import newest_members
+from tramontane.support.formatting import plural
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -75,7 +76,7 @@ def panels(dataset: "xr.Dataset") -> list[Panel]:
     """
     spec = spec_of(dataset)
     family = _family(spec)
-    return [_nothing(spec)] if _lacks_results(dataset) else family.panels(newest_members(dataset), spec)
+    return [_nothing(dataset, spec)] if _lacks_results(dataset) else family.panels(newest_members(dataset), spec)
 
 
 def numbers(dataset: "xr.Dataset") -> Table:
@@ -109,10 +110,12 @@ def _lacks_results(dataset: "xr.Dataset") -> bool:
     return "status" in dataset and not bool((dataset["status"] == "ok").any())
 
 
-def _nothing(spec: FigureSpec) -> Panel:
+def _nothing(dataset: "xr.Dataset", spec: FigureSpec) -> Panel:
+    failed = int((dataset["status"] == "failed").sum())
+
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
         axes = figure.add_subplot(cell)
-        empty(axes)
+        empty(axes, *([f"no results: {plural(failed, 'point')} failed"] if failed else []))
         return [Drawn(axes)]
 
     return Panel(draw, spec.letter)

@@ -64,7 +64,7 @@ def numbers(dataset: xr.Dataset, _spec: FigureSpec) -> Table:
         between = links.isel(single_link=np.flatnonzero(~np.isin(links[CLASS].values, list(OF_NODES)))[:NAMED])
         told = zip(*(between[key].values.tolist() for key in (_NAME, _LOAD, _QUEUE)), strict=True)
         rows += [[name, text, f"{100 * load:.1f}", f"{queue / 1000:.1f}"] for text, load, queue in told if load > 0]
-    return Table(["Network", "Link", "Load, %", "Longest queue, kB"], rows)
+    return Table(["Network", "Link", "Load, %", "Longest queue, KB"], rows)
 
 
 def _networks(dataset: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:

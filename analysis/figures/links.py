@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import caption, table
+from analysis import caption, style, table
 from analysis.figures.axes import in_lines
 from analysis.figures.panel import SOFT, Drawn, Panel, empty
 from analysis.spec import FigureSpec
@@ -109,7 +109,7 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
         for _, row in rows.iterrows()
     ]
     return Table(
-        ["Series", spec.x_label or spec.x, "Links", "Mean load of used ones, %", "Busiest, %", "Longest queue, kB"],
+        ["Series", spec.x_label or spec.x, "Links", "Mean load of used ones, %", "Busiest, %", "Longest queue, KB"],
         cells,
     )
 
@@ -134,7 +134,7 @@ def summaries(dataset: xr.Dataset, spec: FigureSpec) -> list[Table]:
         for (_, _), own in names.groupby(["group", "label"], sort=False):
             first = own.iloc[0]
             cells = [
-                f"{row['name']}: {100 * row['load']:.1f} %, {row['queue'] / 1000:.0f} kB" for _, row in own.iterrows()
+                f"{row['name']}: {100 * row['load']:.1f} %, {row['queue'] / 1000:.0f} KB" for _, row in own.iterrows()
             ]
             rows.append([_series(first), str(first["link"]), *cells, *[""] * (NAMED - len(cells))])
         headings = ["Series", "Links", "Busiest", *("Next",) * (NAMED - 1)]
@@ -275,11 +275,9 @@ def _waits(rows: pd.DataFrame, room: float, columns: int) -> "Callable[[Figure, 
     """Return what draws for each series a bar of causes, and its time beside it."""
 
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
-        import seaborn  # noqa: PLC0415 - slow to import
-
         axes = figure.add_subplot(cell)
         causes = list(dict.fromkeys(rows["cause"]))
-        colours = dict(zip(causes, seaborn.color_palette("colorblind", len(causes)), strict=True))
+        colours = dict(zip(causes, style.colours(len(causes)), strict=True))
         for place, (_, own) in enumerate(rows.groupby("label", sort=False)):
             shares = 100 * own["share"].to_numpy()
             left = np.cumsum(shares) - shares

@@ -105,7 +105,7 @@ def compose(panels: Sequence[Panel], width: str = "one-column", columns: int = 1
             by_row[place // columns] += parts
         drawn = [part for parts in by_row for part in parts]
         _colour_bars(figure, drawn)
-        figure.canvas.draw()
+        figure.draw_without_rendering()
         for part in drawn:
             axis_tools.break_labels(part.axes)
         for row, parts in enumerate(by_row):
@@ -113,9 +113,10 @@ def compose(panels: Sequence[Panel], width: str = "one-column", columns: int = 1
             heights[row] += max(legends, default=0.0) / figure.dpi
         figure.set_figheight(sum(heights))
         grid.set_height_ratios(heights)
-        # One layout for all formats: it must not depend on the resolution of a file.
-        figure.canvas.draw()
-        figure.set_layout_engine("none")
+        # One layout for all formats: it must not depend on the resolution of a file. With the engine "none", which is
+        # one that does nothing, matplotlib would draw once more for each of them.
+        figure.draw_without_rendering()
+        figure.set_layout_engine(None)
     return figure
 
 

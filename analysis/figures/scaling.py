@@ -5,7 +5,7 @@ of processes. Where a point failed, is missing or was excluded the line is inter
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from analysis import caption, printed, revisions, style
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
-from analysis.table import ALL, Table, figure_table, y_unit
+from analysis.table import ALL, Table, figure_table, x_heading, y_unit
 from tramontane.support import formatting
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     Returns
     -------
     list of Panel
-        One; seaborn draws one ``Line2D`` for each uninterrupted run of a series. Markers are hollow where a value is of
+        One, with one ``Line2D`` for each uninterrupted run of a series. Markers are hollow where a value is of
         an older model revision.
 
     Raises
@@ -64,7 +64,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
             ylabel=axis_text(dataset, spec.y, spec.y_label, symbol),
         )
         if drawn.empty:
-            empty(axes)
+            empty(axes, *(["all values are zero"] if (rows["status"] == "zero").any() else []))
             return [Drawn(axes)]
         handles = draw_series(axes, drawn)
         marks = printed.marks(dataset, spec)
@@ -89,9 +89,8 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     columns = (rows[name] for name in ("choice", "older", "status"))
     texts = [_cell(*value, *rest) for value, *rest in zip(values, *columns, strict=True)]
     cells = dict(zip(zip(rows["series"], rows["x"], strict=True), texts, strict=True))
-    x_heading = str(dataset[spec.x].attrs.get("long_name", spec.x))
     return Table(
-        headings=[x_heading[:1].upper() + x_heading[1:], *(f"{label}{suffix}" for label in labels.values())],
+        headings=[x_heading(dataset, spec), *(f"{label}{suffix}" for label in labels.values())],
         rows=[
             [formatting.number(x), *(cells.get((name, x), "") for name in labels)] for x in sorted(rows["x"].unique())
         ],
@@ -120,31 +119,24 @@ def draw_series(axes: "Axes", drawn: pd.DataFrame, names: Sequence[str] = ()) ->
     names
         All series of the figure, where other axes of it show more than these rows: it decides the looks.
     """
-    import seaborn  # noqa: PLC0415 - slow to import
-    from matplotlib.lines import Line2D  # noqa: PLC0415
+    from matplotlib.lines import Line2D  # noqa: PLC0415 - slow to import
 
     looks = style.series_styles(names or list(drawn["series"].unique()))
-    names = list(drawn["series"].unique())
-    seaborn.lineplot(
-        drawn,
-        x="x",
-        y="y",
-        hue="series",
-        style="series",
+    labels = drawn.drop_duplicates("series").set_index("series")["label"]
+    entries = []
+    for name, own in drawn.groupby("series", sort=False):
+        look = looks[str(name)]
+        line: dict[str, Any] = {
+            "color": look.colour,
+            "marker": look.marker,
+            "linestyle": (0, look.dashes) if look.dashes else "-",
+            "markeredgecolor": EDGE[0],
+            "markeredgewidth": EDGE[1],
+        }
         # Lines of a run only: across a gap nothing was measured.
-        units="run",
-        estimator=None,
-        hue_order=names,
-        style_order=names,
-        palette={name: look.colour for name, look in looks.items()},
-        markers={name: look.marker for name, look in looks.items()},
-        dashes={name: look.dashes or "" for name, look in looks.items()},
-        legend=False,
-        zorder=3,
-        ax=axes,
-        markeredgecolor=EDGE[0],
-        markeredgewidth=EDGE[1],
-    )
+        for _, run in own.sort_values("x").groupby("run"):
+            axes.plot(run["x"], run["y"], zorder=3, **line)
+        entries.append(Line2D([], [], label=labels[name], **line))
     for _, run in drawn.groupby("run"):
         if (run["high"] > run["low"]).any():
             colour = looks[run["series"].iloc[0]].colour
@@ -152,20 +144,6 @@ def draw_series(axes: "Axes", drawn: pd.DataFrame, names: Sequence[str] = ()) ->
     for name, own in drawn[drawn["older"] != ""].groupby("series"):
         look = looks[str(name)]
         revisions.hollow(axes, own["x"], own["y"], look.colour, look.marker)
-    labels = drawn.drop_duplicates("series").set_index("series")["label"]
-    entries = [
-        Line2D(
-            [],
-            [],
-            color=look.colour,
-            marker=look.marker,
-            linestyle=(0, look.dashes) if look.dashes else "-",
-            label=labels[name],
-            markeredgecolor=EDGE[0],
-            markeredgewidth=EDGE[1],
-        )
-        for name, look in ((name, looks[name]) for name in names)
-    ]
     return [*entries, *revisions.legend(drawn["older"])]
 
 

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from analysis import caption, printed
+from analysis import caption, printed, style
 from analysis.figures import scaling
 from analysis.figures.axes import in_lines
 from analysis.figures.panel import Drawn, Panel
 from analysis.spec import FigureSpec
-from analysis.table import ALL, Table, figure_table
+from analysis.table import ALL, Table, figure_table, x_heading
 from tramontane.study.values.quantities import STEPS
 from tramontane.support import formatting
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
+    from matplotlib.typing import ColorType
 
 #: Part of the room between two numbers of processes that bars take.
 ROOM = 0.84
@@ -36,8 +37,6 @@ HATCH = "////"
 PANEL, DIGIT = 200, 0.65
 #: Where a series takes less than this part of the slowest one's time, bars show shares of each series' own time.
 READABLE = 0.25
-#: Colours that can be told apart by everybody; more steps take others.
-COLOURS = 10
 
 
 def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
@@ -97,7 +96,7 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
         series = [] if (shares["label"] == ALL).all() else [str(label)]
         rows.append([*series, formatting.number(own["x"].iloc[0]), formatting.number(own["time"].sum() * 1e3), *cells])
     series = [] if (shares["label"] == ALL).all() else ["Series"]
-    return Table([*series, "Processes", "Time in all steps, ms", *(f"{step}, %" for step in steps)], rows)
+    return Table([*series, x_heading(dataset, spec), "Time in all steps, ms", *(f"{step}, %" for step in steps)], rows)
 
 
 def _shares(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
@@ -169,19 +168,14 @@ def _places(shares: pd.DataFrame) -> dict[str, float]:
     return dict(zip(shares["label"].unique(), (np.cumsum(lines) - 1).tolist(), strict=True))
 
 
-def _looks(shares: pd.DataFrame) -> "tuple[list[str], dict[str, tuple[float, float, float]], dict[str, bool]]":
+def _looks(shares: pd.DataFrame) -> "tuple[list[str], dict[str, ColorType], dict[str, bool]]":
     """Return the steps, the colour of each, and whether it is work."""
-    import seaborn  # noqa: PLC0415 - slow to import
-
     steps = list(dict.fromkeys(shares["step"]))
-    palette = "colorblind" if len(steps) <= COLOURS else "husl"  # the first would begin anew
-    colours = dict(zip(steps, seaborn.color_palette(palette, len(steps)), strict=True))
+    colours = dict(zip(steps, style.colours(len(steps)), strict=True))
     return steps, colours, {step: bool(shares.loc[shares["step"] == step, "work"].any()) for step in steps}
 
 
-def _entries(
-    steps: list[str], colours: "dict[str, tuple[float, float, float]]", works: dict[str, bool]
-) -> "list[Artist]":
+def _entries(steps: list[str], colours: "dict[str, ColorType]", works: dict[str, bool]) -> "list[Artist]":
     from matplotlib.patches import Patch  # noqa: PLC0415
 
     return [

@@ -134,7 +134,7 @@ def test_causes_and_the_busiest_links_are_tables(waiting: xr.Dataset) -> None:
         ["torus-S, all at once", "2 s", "30.0", "50.0"],
         ["fattree-S, ring-4", "4 s", "30.0", "50.0"],
     ]
-    assert busiest.rows[0] == ["torus-S, ring-4", "a", "1 to 2: 40.0 %, 2 kB", "", ""], "links to nodes are not named"
+    assert busiest.rows[0] == ["torus-S, ring-4", "a", "1 to 2: 40.0 %, 2 KB", "", ""], "links to nodes are not named"
 
 
 def test_what_has_carried_nothing_is_an_empty_panel(dataset: xr.Dataset) -> None:

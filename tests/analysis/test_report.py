@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from analysis import draw, report, svg
 from analysis.figures import numbers
 from analysis.page.experiments import section
+from tramontane.campaign.plan import Plan
 from tramontane.errors import InputError
 from tramontane.results.datasets import write
 
@@ -381,6 +383,23 @@ def test_a_label_that_can_not_be_drawn_is_words_in_its_place(factory: Factory, t
     assert draw.main([str(file), str(tmp_path / "a"), "--or-say-why"]) == 0
     assert (tmp_path / "a.failed").exists()
     assert "could not be drawn" in (tmp_path / "a.txt").read_text()
+
+
+def test_records_are_made_a_dataset_and_drawn_at_once(
+    project: Path, execute: Callable[..., Plan], capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = execute(project).layout
+    file, stem = layout.dataset("tiny"), layout.folder / "figures" / "tiny"
+    asked = ["--collate", str(layout.manifest("tiny")), str(file), str(stem), "--or-say-why"]
+    assert draw.main(asked) == 0
+    drawn = {path: path.read_bytes() for path in layout.figures("tiny")}
+    assert draw.main([str(file), str(stem)]) == 0, "what is written is what was drawn"
+    assert {path: path.read_bytes() for path in layout.figures("tiny")} == drawn
+    layout.manifest("tiny").write_text("{}")
+    file.unlink()
+    assert draw.main(asked) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not file.exists()
 
 
 def test_a_dataset_that_can_not_be_read_is_no_figure(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.figures import axes as axis_tools
-from analysis.figures import draw
+from analysis.figures import draw, scaling
+from analysis.spec import spec_of
 
 from . import drawn
 from .conftest import Factory
@@ -138,6 +139,19 @@ def test_an_experiment_without_results_says_so(factory: Factory) -> None:
     figure = draw(factory(("ring-4",), (64,), gaps={("ring-4", 64): "missing"}))
     assert [text.get_text() for text in figure.axes[0].texts] == ["no results yet"]
     assert not figure.axes[0].get_lines()
+
+
+def test_points_that_failed_or_take_no_time_have_results(factory: Factory) -> None:
+    failed = draw(factory(("ring-4",), (64, 256), gaps={("ring-4", ranks): "failed" for ranks in (64, 256)}))
+    assert [text.get_text() for text in failed.axes[0].texts] == ["no results: 2 points failed"]
+    dataset = factory(("ring-4",), (64, 256))
+    dataset["time_s"][:] = 0.0
+    assert [text.get_text() for text in draw(dataset).axes[0].texts] == ["all values are zero"]
+
+
+def test_a_table_says_along_what_and_in_which_unit_as_the_axis_does(factory: Factory) -> None:
+    dataset = factory(figure={"x_label": "buffer of a link (KiB)"})
+    assert scaling.numbers(dataset, spec_of(dataset)).headings[0] == "Buffer of a link (KiB)"
 
 
 def test_a_figure_without_lines_needs_no_legend(factory: Factory) -> None:

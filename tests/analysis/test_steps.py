@@ -39,8 +39,15 @@ def forecast(factory: Factory, ranks: tuple[int, ...], role: str | None = "model
 def test_a_role_has_its_own_steps_only(factory: Factory) -> None:
     dataset = forecast(factory, (64,))
     table = steps.numbers(dataset, spec_of(dataset))
-    assert table.headings == ["Series", "Processes", "Time in all steps, ms", "work, %", "halo, %"]
+    assert table.headings == ["Series", "Number of MPI processes", "Time in all steps, ms", "work, %", "halo, %"]
     assert [row[-3:] for row in table.rows] == [["800", "62.5", "37.5"], ["1600", "62.5", "37.5"]]
+
+
+def test_a_table_says_along_what_bars_stand(factory: Factory) -> None:
+    dataset = forecast(factory, (64,)).rename(ranks="nodes")
+    dataset["nodes"].attrs = {}
+    dataset.attrs["figure_json"] = '{"kind": "steps", "x": "nodes", "role": "model"}'
+    assert steps.numbers(dataset, spec_of(dataset)).headings[1] == "Nodes"
 
 
 def test_bars_of_an_ensemble_add_up_to_the_mean_of_its_times(factory: Factory) -> None:

@@ -3,6 +3,7 @@ import re
 from pathlib import Path
 
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 
 from analysis import style
@@ -82,10 +83,20 @@ def test_every_entry_of_the_mapping_is_complete_and_drawable() -> None:
     for entry in mapping["series"]:
         assert entry["colour"] in mapping["colours"]
         assert entry["line"] in mapping["lines"]
-        # seaborn refuses to mix filled markers with others.
+        # An edge keeps overlapping markers apart, and markers without a face are nothing but an edge.
         assert entry["marker"] in Line2D.filled_markers
     patterns = [pattern for entry in mapping["series"] for pattern in entry["match"]]
     assert len(patterns) == len(set(patterns))
+
+
+def test_files_of_all_forms_have_one_layout_which_is_done_once(factory: Factory) -> None:
+    """A place holder for an engine ("none") has each file drawn twice."""
+    assert draw(factory()).get_layout_engine() is None
+
+
+@pytest.mark.parametrize("number", [0, 1, 10, 11, 30])
+def test_no_two_parts_of_a_whole_have_one_colour(number: int) -> None:
+    assert len(set(map(to_hex, style.colours(number)))) == number
 
 
 @pytest.mark.parametrize(("width", "centimetres"), [("one-column", 8.3), ("two-column", 12.0)])

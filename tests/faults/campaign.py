@@ -130,7 +130,6 @@ def hurt(project: Path, process: "subprocess.Popen[str]", random: random.Random)
         "snakemake": "snakemake",
         "batch": "run-batch",
         "analysis": "analysis.",
-        "collate": "collate",
     }
     by_kind = {kind: [each for each, words in there.items() if part in words] for kind, part in kinds.items()}
     chosen = random.choice(["group", *(kind for kind, members in by_kind.items() if members)])

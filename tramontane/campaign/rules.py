@@ -27,8 +27,7 @@ SHEET = EXPERIMENT
 STUDY = EXPERIMENT
 BATCH = "[0-9a-f]{16}"
 
-#: What makes datasets, figures (single, together, and of schedules), those of published studies, and the report.
-COLLATING = ("tramontane.results.collate",)
+#: What makes datasets and figures (single, together, and of schedules), figures of published studies, and the report.
 DRAWING = ("analysis.draw", "analysis.schematics")
 DRAWING_STUDIES = ("analysis.shares",)
 REPORTING = ("analysis.report",)
@@ -154,12 +153,8 @@ class Rules:
         waits = outline["experiments"].get(wildcards.experiment, [])
         return [str(layout.ended(batch, measured=outline["batches"][batch]["measured"])) for batch in waits]
 
-    def code_of_collating(self) -> list[str]:
-        """Return the code that decides what is in a dataset."""
-        return _code(COLLATING)
-
     def code_of_analysis(self) -> list[str]:
-        """Return the code and style that decide what figures look like."""
+        """Return the code and style that decide what is in datasets, and what figures look like."""
         return [*_code(DRAWING), *_styles()]
 
     def code_of_studies(self) -> list[str]:
@@ -183,7 +178,8 @@ class Rules:
 
     def datasets(self, wildcards: Wildcards) -> list[str]:
         """Return the datasets of all experiments that the report shows."""
-        return [str(step.outputs[0]) for _, step in self._collating(wildcards.scale)]
+        layout = Layout(self.root, wildcards.scale)
+        return [str(layout.dataset(name)) for name in self.outline(wildcards.scale)["experiments"]]
 
     def datasets_of_sheet(self, wildcards: Wildcards) -> list[str]:
         """Return the datasets of the experiments that are panels of one figure."""
@@ -192,7 +188,8 @@ class Rules:
 
     def figures(self, wildcards: Wildcards) -> list[str]:
         """Return the figures and captions that the report shows: single, as panels, and of published studies."""
-        return [str(path) for step in self._drawing(wildcards.scale) for path in step.outputs]
+        steps = self._making(wildcards.scale)
+        return [str(path) for step in steps for path in step.outputs if path.suffix != ".nc"]
 
     def sheets(self, scale: str) -> dict[str, list[str]]:
         """Return the figures that several experiments are panels of, with the experiments' names."""
@@ -230,12 +227,10 @@ class Rules:
     # Is there anything to do?
 
     def steps(self, scale: str) -> Iterator[Step]:
-        """Yield all that follows the batches: collating, drawing and the report."""
-        drawing = list(self._drawing(scale))
-        collating = [step for _, step in self._collating(scale)]
-        yield from collating
-        yield from drawing
-        inputs = [path for step in (*collating, *drawing) for path in step.outputs]
+        """Yield all that follows the batches: datasets, figures and the report."""
+        making = list(self._making(scale))
+        yield from making
+        inputs = [path for step in making for path in step.outputs]
         layout = Layout(self.root, scale)
         yield Step((layout.shown, *inputs, *_paths(self.code_of_report())), (layout.report,))
 
@@ -249,17 +244,11 @@ class Rules:
         """Return whether every file of the campaign is there and none is out of date."""
         return not self.outline(scale)["batches"] and all(step.is_fresh() for step in self.steps(scale))
 
-    def _collating(self, scale: str) -> Iterator[tuple[str, Step]]:
-        layout = Layout(self.root, scale)
-        code = _paths(self.code_of_collating())
-        for name in self.outline(scale)["experiments"]:
-            yield name, Step((layout.manifest(name), *code), (layout.dataset(name),))
-
-    def _drawing(self, scale: str) -> Iterator[Step]:
+    def _making(self, scale: str) -> Iterator[Step]:
         layout = Layout(self.root, scale)
         code = _paths(self.code_of_analysis())
-        for name, collating in self._collating(scale):
-            yield Step((*collating.outputs, *code), tuple(layout.figures(name)))
+        for name in self.outline(scale)["experiments"]:
+            yield Step((layout.manifest(name), *code), (layout.dataset(name), *layout.figures(name)))
         if self.draws_schedules(scale):
             yield Step(code, tuple(layout.schematics()))
         if self.outline(scale)["experiments"]:

@@ -184,7 +184,7 @@ def halo_messages(printed: Printed, root: Path) -> Outcome:
     facts = {}
     for ranks, sizes in printed["kilobytes"].items():
         own = [size / _KIB for size in _halos(printed, int(ranks))]
-        facts[f"{count(int(ranks))} processes {'/'.join(rounded(size) for size in own)} KB"] = own == list(sizes)
+        facts[f"{count(int(ranks))} processes {'/'.join(rounded(size) for size in own)} KiB"] = own == list(sizes)
     return _verdict(*_split(facts), "rows")
 
 
@@ -197,7 +197,7 @@ def halo_volumes(printed: Printed, root: Path) -> Outcome:
         stated, found = printed["megabytes"][many] / printed["megabytes"][few], second / first
         text = (
             f"{count(int(few))} to {count(int(many))}: {rounded(stated)} printed, {rounded(found)} by the halos "
-            f"({count(first // _KIB)} to {count(second // _KIB)} KB a field)"
+            f"({count(first // _KIB)} to {count(second // _KIB)} KiB a field)"
         )
         (right if math.isclose(stated, found, rel_tol=0.01) else wrong).append(text)
     return _verdict(right, wrong, "ratios")

@@ -1,6 +1,5 @@
 """``tramontane collate``."""
 
-import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -12,13 +11,6 @@ def collate(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET.nc", help="The dataset to write.")],
 ) -> None:
     """Make the dataset of one experiment from its records."""
-    from tramontane.results.collate import collate_manifest
-    from tramontane.results.datasets import write
-    from tramontane.results.manifest import read
-    from tramontane.results.store import Store
-    from tramontane.support.layout import root_of
-    from tramontane.support.processes import end_with_parent
+    from tramontane.results.collate import collate_file
 
-    data = read(manifest)
-    end_with_parent(signal.SIGTERM)
-    write(collate_manifest(data, Store(root_of(manifest))), dataset)
+    collate_file(manifest, dataset)

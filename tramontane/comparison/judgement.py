@@ -7,7 +7,7 @@ import xarray as xr
 from tramontane.comparison.predictions import FACTORS, MARGIN, Judgement, Verdict
 from tramontane.results.row_datasets import of_rows
 from tramontane.study.systems.timed_collectives import HIGH, LOW
-from tramontane.support.formatting import plural
+from tramontane.support.formatting import plural, size_unit
 from tramontane.support.tables import table
 
 
@@ -57,7 +57,7 @@ def _sizes(sizes: tuple[float, ...]) -> str:
 
 def _size(size: float) -> str:
     """Return an interpolated size with two digits, which is what it is worth."""
-    unit, factor = next((pair for pair in (("MB", 1e6), ("kB", 1e3)) if size >= pair[1]), ("B", 1.0))
+    unit, factor = size_unit(size)
     return f"{float(f'{size / factor:.2g}'):g} {unit}"
 
 

@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from tramontane import __version__
-from tramontane.results.datasets import RECORDS
-from tramontane.results.manifest import Manifest, identities, manifest
+from tramontane.results.datasets import RECORDS, write
+from tramontane.results.manifest import Manifest, identities, manifest, read
 from tramontane.results.published import MARK
 from tramontane.results.revisions import CURRENT, REVISION, counts_as, tally
 from tramontane.results.store import Store
@@ -29,6 +30,7 @@ from tramontane.study.values.quantities import (
     Quantity,
 )
 from tramontane.study.values.units import dimension_of, in_base_units
+from tramontane.support.layout import root_of
 
 _DELAY_PACKETS = Quantity("delay_packets", "1", "Packets by their queueing delay")
 _DELAY_TOTALS = {
@@ -100,6 +102,13 @@ def collate_manifest(data: Manifest, store: Store) -> xr.Dataset:
     return dataset.assign_attrs(
         attributes | {"simulator_revision": stated, "substrates": ", ".join(substrates), RECORDS: records}
     )
+
+
+def collate_file(planned: Path, path: Path) -> xr.Dataset:
+    """Make the dataset of a manifest's file, write it, and return it (InputError, UnwritableError)."""
+    dataset = collate_manifest(read(planned), Store(root_of(planned)))
+    write(dataset, path)
+    return dataset
 
 
 def single(result: Mapping[str, Any]) -> xr.Dataset:

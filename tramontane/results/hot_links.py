@@ -22,7 +22,7 @@ def hottest(result: dict[str, Any], most: int = MOST) -> list[str]:
     for links in classes.values():
         links.sort(key=lambda link: -link["load"])
     return [
-        f"{link['load']:6.1%}  {link['name']}; longest queue {link['peak_queue'] / 1000:.1f} kB"
+        f"{link['load']:6.1%}  {link['name']}; longest queue {link['peak_queue'] / 1000:.1f} KB"
         for links in sorted(classes.values(), key=lambda links: -links[0]["load"])
         for link in links[:most]
     ]

@@ -1,10 +1,12 @@
 rule draw_figure:
     input:
-        dataset="results/{scale}/datasets/{experiment}.nc",
+        manifest="results/{scale}/plan/experiments/{experiment}.json",
+        batches=files.ended_batches,
         code=files.code_of_analysis(),
     output:
         report(campaign.figure_outputs()[:1], category="Figures"),
         campaign.figure_outputs()[1:],
+        dataset="results/{scale}/datasets/{experiment}.nc",
     log:
         "results/{scale}/logs/draw-{experiment}.log",
     conda:
@@ -15,9 +17,10 @@ rule draw_figure:
     params:
         stem="results/{scale}/figures/{experiment}",
     message:
-        "draw the figure of {wildcards.experiment}"
+        "collate the records of {wildcards.experiment} and draw its figure"
     shell:
-        "exec python -m analysis.draw --or-say-why {input.dataset} {params.stem} > {log} 2>&1"
+        "exec python -m analysis.draw --or-say-why --collate {input.manifest} {output.dataset} {params.stem}"
+        " > {log} 2>&1"
 
 
 rule draw_sheet:

@@ -7,13 +7,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 #: Packages of each family of rules, as PyPI calls them. MPI, and what launches its programs, are the system's.
 COMMON = ("numpy", "pydantic", "rich", "ruamel-yaml", "simpleeval", "snakemake", "typer")
-DATA = ("h5netcdf", "h5py", "pandas", "xarray")
 FAMILIES = {
     "build": (*COMMON, "cmake", "ninja"),
     "measure": COMMON,
     "simulate": COMMON,
-    "collate": (*COMMON, *DATA),
-    "analyse": (*COMMON, *DATA, "jinja2", "matplotlib", "plotly", "seaborn"),
+    "analyse": (*COMMON, "h5netcdf", "h5py", "jinja2", "matplotlib", "pandas", "plotly", "seaborn", "xarray"),
 }
 #: Names that differ on conda-forge and bioconda.
 CONDA = {"matplotlib": "matplotlib-base", "ruamel-yaml": "ruamel.yaml", "snakemake": "snakemake-minimal"}
