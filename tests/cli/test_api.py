@@ -138,7 +138,7 @@ def test_notebooks_complete_what_is_not_imported_yet() -> None:
 
 
 def test_help_shows_what_the_package_offers() -> None:
-    shown = pydoc.render_doc(tramontane, renderer=pydoc.plaintext)
+    shown = pydoc.plain(pydoc.render_doc(tramontane))
     for name in ("simulate(point", "class Result", "class InputError", "class PointError", "class TooLargeError"):
         assert name in shown
 
