@@ -13,7 +13,13 @@ RECORDS = ("rules/records.hpp", "rules/node_records.hpp")
 @pytest.mark.skipif(shutil.which("g++") is None, reason="GCC is not installed")
 @pytest.mark.parametrize("header", RECORDS)
 def test_records_are_as_small_in_the_layout_of_gcc_11(header: str) -> None:
-    options = ["-std=c++20", "-fsyntax-only", "-fabi-version=16", "-I", ROOT / "simulator", "-I", ROOT / "skeleton-src"]
-    command = ["g++", *options, "-xc++", ROOT / "simulator" / header]
+    options = [
+        "-std=c++20",
+        "-fsyntax-only",
+        "-fabi-version=16",
+        f"-I{ROOT / 'simulator'}",
+        f"-I{ROOT / 'skeleton-src'}",
+    ]
+    command = ["g++", *options, "-xc++", str(ROOT / "simulator" / header)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
