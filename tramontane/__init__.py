@@ -20,6 +20,7 @@ _MODULES = {
     "TooLargeError": "tramontane.substrates.single",
     "simulate": "tramontane.api",
 }
+__all__ = tuple(_MODULES)  # what `help(tramontane)` shows
 
 
 def __getattr__(name: str) -> Any:

@@ -22,6 +22,7 @@ namespace tramontane {
 
 /// The part of a packet that routing reads and writes.
 struct Route {
+    Route() = default;  // so no aggregate, behind which GCC 11 leaves the last bytes of a record unused
     NodeId destination;
     SwitchId via;  ///< intermediate switch, valid while on the way to it; DAL: a bit for each dimension left once
     Trail trail;

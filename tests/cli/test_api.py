@@ -2,6 +2,7 @@
 
 import ast
 import os
+import pydoc
 import subprocess
 import sys
 from pathlib import Path
@@ -134,6 +135,12 @@ def test_notebooks_complete_what_is_not_imported_yet() -> None:
     code = "import tramontane; print(*dir(tramontane))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"simulate", "Result", "InputError", "PointError", "TooLargeError"} <= set(done.stdout.split())
+
+
+def test_help_shows_what_the_package_offers() -> None:
+    shown = pydoc.plain(pydoc.render_doc(tramontane))
+    for name in ("simulate(point", "class Result", "class InputError", "class PointError", "class TooLargeError"):
+        assert name in shown
 
 
 def test_importing_the_package_imports_nothing_else() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tramontane.support.files import folder_beside
+from tramontane.support.files import UnwritableError, folder_beside
 
 #: Fills a folder beside what its argument names, says so, and waits to be ended.
 _FILLS = """
@@ -29,6 +29,13 @@ def test_folder_beside_is_gone_afterwards(tmp_path: Path) -> None:
         assert folder.parent == tmp_path
     assert [place.name for place in tmp_path.iterdir()] == ["new"]
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_folder_beside_names_the_file_where_it_cannot_be_made(tmp_path: Path) -> None:
+    file = tmp_path / "none" / "new"
+    with pytest.raises(UnwritableError) as caught, folder_beside(file):
+        pass
+    assert caught.value.filename == str(file)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

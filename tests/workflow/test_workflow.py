@@ -111,6 +111,14 @@ def test_set_up_names_the_packages_that_a_minimal_system_lacks(
     assert list(tmp_path.iterdir()) == [python]
 
 
+def test_set_up_refuses_a_compiler_without_coroutines(tmp_path: Path) -> None:
+    compiler = tmp_path / "clang++-13"
+    compiler.write_text("#!/bin/sh\n! grep -q '<coroutine>'\n")
+    compiler.chmod(0o755)
+    done = set_up(tmp_path, PYTHON="no-such-python", CXX=str(compiler))
+    assert f"a C++20 compiler ({compiler} is none) (Debian: apt-get install g++)" in done.stderr
+
+
 def test_set_up_names_a_python_that_is_not_there(tmp_path: Path) -> None:
     done = set_up(tmp_path, PYTHON="no-such-python")
     assert done.returncode == 1

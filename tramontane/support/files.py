@@ -66,13 +66,20 @@ def folder_beside(path: Path) -> Iterator[Path]:
     """Give a new folder beside `path`, in which something is made that a rename then puts in that place.
 
     It is gone afterwards, also if the process is asked to end meanwhile (SIGTERM), as a job at the end of its time is.
+
+    Raises
+    ------
+    UnwritableError
+        If the system refuses the folder.
     """
     where = path.absolute()
-    with (
-        unwinding_when_ended(),
-        tempfile.TemporaryDirectory(prefix=f".{where.name}.", dir=where.parent, ignore_cleanup_errors=True) as folder,
-    ):
-        yield Path(folder)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(unwinding_when_ended())
+        try:
+            made = tempfile.TemporaryDirectory(prefix=f".{where.name}.", dir=where.parent, ignore_cleanup_errors=True)
+        except OSError as error:
+            raise UnwritableError(error.errno, error.strerror or str(error), str(path)) from error
+        yield Path(stack.enter_context(made))
 
 
 @contextlib.contextmanager

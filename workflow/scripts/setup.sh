@@ -31,7 +31,8 @@ check_compiler() {
     for compiler in "${CXX:-c++}" ${CXX:+''} g++ clang++; do
         [ -n "$compiler" ] || break
         # shellcheck disable=SC2086  # CXX may hold options
-        if command -v ${compiler%% *} >/dev/null 2>&1 && printf '%s\n' '#include <concepts>' '#include <span>' \
+        if command -v ${compiler%% *} >/dev/null 2>&1 && printf '%s\n' \
+            '#include <concepts>' '#include <coroutine>' '#include <span>' \
             'template <std::integral T> T f(std::span<const T> s) { return s[0]; }' \
             'int main() { int a[] = {0}; return f(std::span<const int>(a)); }' \
             | $compiler -std=c++20 -x c++ -fsyntax-only - >/dev/null 2>&1; then
