@@ -43,12 +43,14 @@ struct Header : public sstmac::hw::Packet::Header {
         via = route.via;
     }
     [[nodiscard]] Route route(NodeId destination) const {
-        return {destination,
-                via,
-                {static_cast<std::uint8_t>(dimension), crossed != 0, aims != 0},
-                static_cast<Route::Stage>(stage),
-                static_cast<std::uint8_t>(leg),
-                static_cast<std::uint8_t>(hops)};
+        Route route;
+        route.destination = destination;
+        route.via = via;
+        route.trail = {static_cast<std::uint8_t>(dimension), crossed != 0, aims != 0};
+        route.stage = static_cast<Route::Stage>(stage);
+        route.leg = static_cast<std::uint8_t>(leg);
+        route.hops = static_cast<std::uint8_t>(hops);
+        return route;
     }
 };
 
