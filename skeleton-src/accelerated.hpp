@@ -27,7 +27,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <type_traits>

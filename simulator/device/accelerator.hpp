@@ -4,7 +4,6 @@
 /// for: nobody else needs a driver, nor the compiler.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>

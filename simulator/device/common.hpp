@@ -3,11 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 #include "delays.hpp"

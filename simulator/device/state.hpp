@@ -3,7 +3,6 @@
 /// has written.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

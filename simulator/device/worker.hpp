@@ -2,8 +2,6 @@
 /// What a lane does, and all that it sees. On an accelerator the lanes of a point have one of them together.
 #pragma once
 
-#include <cstdint>
-
 #include "device/common.hpp"
 #include "device/lane.hpp"
 

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "engine/engine.hpp"

@@ -1,7 +1,6 @@
 #include "link_table.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <utility>
 

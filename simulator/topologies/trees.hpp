@@ -2,7 +2,6 @@
 /// What all fat trees have in common.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

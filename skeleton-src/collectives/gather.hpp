@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "binomial.hpp"
 #include "staged.hpp"

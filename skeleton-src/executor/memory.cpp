@@ -1,7 +1,6 @@
 #include "memory.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <stdexcept>
 #include <utility>

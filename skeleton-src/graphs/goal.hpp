@@ -18,13 +18,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "../refusal.hpp"
 #include "../schedule.hpp"

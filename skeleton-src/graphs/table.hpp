@@ -2,7 +2,6 @@
 /// Operations of ranks that depend on one another, as a trace has them: a file that is mapped, not read.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

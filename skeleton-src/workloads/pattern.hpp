@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "../patterns/table.hpp"
 #include "kind.hpp"

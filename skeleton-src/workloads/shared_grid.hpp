@@ -2,8 +2,6 @@
 /// Keys and rules that all workloads have whose ranks share a grid: its points, and which of them each rank has.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>

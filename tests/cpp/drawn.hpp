@@ -2,7 +2,6 @@
 /// Small points drawn at random, and all that their results tell: for tests of what must not matter.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <memory>

@@ -2,9 +2,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numeric>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "delays.hpp"

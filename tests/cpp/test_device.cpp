@@ -2,7 +2,6 @@
 // rules with it and nothing else.
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 // Bytes, packets and credits are conserved and time goes forward, checked at each event in a build with checks, as CI's
 // is.
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "engine/ledger.hpp"

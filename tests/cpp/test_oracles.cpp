@@ -1,6 +1,5 @@
 // Simulations that can be worked out by hand and need messages of our choice; tests/simulator/test_oracles.py has those
 // that workloads can state.
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>

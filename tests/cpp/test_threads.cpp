@@ -2,10 +2,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
