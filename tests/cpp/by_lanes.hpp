@@ -14,6 +14,18 @@
 
 namespace tramontane::testing {
 
+/// Draws points of all of these, so many of each, and calls `look(drawn, number)` for each.
+template <class Look>
+void for_drawn(std::uint64_t number, int of_each, Look&& look) {
+    for (const Machine& machine : networks_of_devices()) {
+        for (int repeat = 0; repeat < of_each; ++repeat) {
+            Drawn drawn(machine, ++number);
+            INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
+            look(drawn, number);
+        }
+    }
+}
+
 /// All that a result tells, but for what it took.
 [[nodiscard]] inline std::vector<double> results(Outcome o) {
     o.events = 0;
@@ -48,8 +60,7 @@ namespace tramontane::testing {
 /// Points of each network, that differ in length.
 [[nodiscard]] inline std::vector<Drawn> points_together(std::uint64_t number) {
     std::vector<Drawn> points;
-    for (const Machine& machine : every_network()) {
-        if (machine.routing == "ugal-g") continue;
+    for (const Machine& machine : networks_of_devices()) {
         for (int repeat = 0; repeat < 2; ++repeat) {
             points.emplace_back(machine, ++number);
             if (number % 3 == 0) points.back().count_links(number);

@@ -63,6 +63,13 @@ private:
     Transfers sends_, receives_;
 };
 
+/// Each rank sends to the one so much further.
+[[nodiscard]] inline Given shifted(Rank ranks, Rank shift, std::int64_t bytes) {
+    std::vector<Given::Message> messages;
+    for (Rank rank = 0; rank < ranks; ++rank) messages.push_back({rank, (rank + shift) % ranks, bytes});
+    return {ranks, messages};
+}
+
 /// The schedule of a workload, small as the tests like it.
 /// \param words `kind` and what distinguishes it, with blanks between them
 inline std::unique_ptr<Schedule> small_workload(const std::string& words, Rank ranks) {
@@ -125,6 +132,13 @@ inline std::vector<Machine> every_network() {
     for (const char* routing : {"minimal", "valiant", "ugal", "dal"}) {
         all.push_back(pushing("hyperx", {3, 2, 3, 1, 2, 1}, 2, routing));
     }
+    return all;
+}
+
+/// Those of them that the device engine has.
+inline std::vector<Machine> networks_of_devices() {
+    std::vector<Machine> all = every_network();
+    std::erase_if(all, [](const Machine& machine) { return machine.routing == "ugal-g"; });
     return all;
 }
 

@@ -41,16 +41,11 @@ template <class Alter>
 void compare(std::uint64_t number, int of_each, Alter&& alter) {
     if (!has_accelerator()) return;
     int compared = 0;
-    for (const Machine& machine : every_network()) {
-        if (machine.routing == "ugal-g") continue;
-        for (int repeat = 0; repeat < of_each; ++repeat) {
-            Drawn drawn(machine, ++number);
-            alter(drawn, number);
-            INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
-            CHECK(results(simulate_by_lanes(drawn, form_of(number))) == results(drawn.simulate(1, 0)));
-            ++compared;
-        }
-    }
+    for_drawn(number, of_each, [&](Drawn& drawn, std::uint64_t own) {
+        alter(drawn, own);
+        CHECK(results(simulate_by_lanes(drawn, form_of(own))) == results(drawn.simulate(1, 0)));
+        ++compared;
+    });
     WARN(device::accelerator().name() << ": compared " << compared << " points");
     CHECK(compared >= 20 * of_each);
 }
@@ -112,8 +107,7 @@ TEST_CASE("an accelerator and processors go on from what either has written", "[
     if (!has_accelerator()) return;
     const ScratchFile scratch;
     std::uint64_t number = 77000, resumed = 0;
-    for (const Machine& machine : every_network()) {
-        if (machine.routing == "ugal-g") continue;
+    for (const Machine& machine : networks_of_devices()) {
         Drawn drawn(machine, ++number);
         if (number % 2 == 0) drawn.state_costs(number);
         if (number % 4 == 0) drawn.follow_graph();

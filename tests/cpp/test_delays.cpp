@@ -150,10 +150,8 @@ TEST_CASE("messages that bypass the network count as packets without delay, cont
 }
 
 TEST_CASE("ranks are binned evenly") {
-    std::vector<Given::Message> messages;
-    for (Rank rank = 0; rank < 7; ++rank) messages.push_back({rank, (rank + 1) % 7, 100});
     const Outcome o =
-        run(pushing("torus", {7, 1, 1}), Given(7, messages), with_congestion(3));  // ranks 0 1 2 | 3 4 | 5 6
+        run(pushing("torus", {7, 1, 1}), shifted(7, 1, 100), with_congestion(3));  // ranks 0 1 2 | 3 4 | 5 6
     CHECK(o.delays.matrix.bins() == 3);
     const std::uint64_t expected[3][3] = {{2, 1, 0}, {0, 1, 1}, {1, 0, 1}};
     for (std::uint32_t source = 0; source < 3; ++source) {
@@ -161,5 +159,5 @@ TEST_CASE("ranks are binned evenly") {
             CHECK(o.delays.matrix.at(source, target).packets == expected[source][target]);
         }
     }
-    CHECK(run(pushing("torus", {7, 1, 1}), Given(7, messages), with_congestion(512)).delays.matrix.bins() == 7);
+    CHECK(run(pushing("torus", {7, 1, 1}), shifted(7, 1, 100), with_congestion(512)).delays.matrix.bins() == 7);
 }

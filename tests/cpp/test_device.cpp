@@ -56,50 +56,37 @@ std::size_t last_used_bin(const Outcome& o) {
 }  // namespace
 
 TEST_CASE("the device engine finds what the other one finds") {
-    std::uint64_t number = 1000;
-    for (const Machine& machine : every_network()) {
-        if (machine.routing == "ugal-g") continue;
-        for (int repeat = 0; repeat < 4; ++repeat) {
-            Drawn drawn(machine, ++number);
-            if (number % 2 == 0) drawn.state_costs(number);
-            if (number % 3 == 0) drawn.count_links(number);
-            if (number % 5 == 0) drawn.run.waiting_bins = 7;
-            if (number % 7 == 0) drawn.receive_in_turn();
-            INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
-            const auto expected = results(drawn.simulate(1, 0));
-            CHECK(results(simulate_by_lanes(drawn, {})) == expected);
-            CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .stride = 5, .shuffle = number, .windows = 1})) ==
-                  expected);
-            if (repeat == 0) {
-                CHECK(results(simulate_by_lanes(drawn, {.lanes = 2 + static_cast<std::uint32_t>(number % 3),
-                                                        .shuffle = number,
-                                                        .windows = 1000,
-                                                        .in_step = 2})) == expected);
-            }
+    for_drawn(1000, 4, [](Drawn& drawn, std::uint64_t number) {
+        if (number % 2 == 0) drawn.state_costs(number);
+        if (number % 3 == 0) drawn.count_links(number);
+        if (number % 5 == 0) drawn.run.waiting_bins = 7;
+        if (number % 7 == 0) drawn.receive_in_turn();
+        const auto expected = results(drawn.simulate(1, 0));
+        CHECK(results(simulate_by_lanes(drawn, {})) == expected);
+        CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .stride = 5, .shuffle = number, .windows = 1})) ==
+              expected);
+        if (number % 4 == 1) {
+            CHECK(results(simulate_by_lanes(drawn, {.lanes = 2 + static_cast<std::uint32_t>(number % 3),
+                                                    .shuffle = number,
+                                                    .windows = 1000,
+                                                    .in_step = 2})) == expected);
         }
-    }
+    });
 }
 
 TEST_CASE("it does where ranks send through several NICs") {
-    std::uint64_t number = 4000;
-    for (const Machine& machine : every_network()) {
-        if (machine.routing == "ugal-g") continue;
-        for (int repeat = 0; repeat < 3; ++repeat) {
-            Drawn drawn(machine, ++number);
-            if (number % 2 == 0) drawn.state_costs(number);
-            drawn.spread_messages(number);
-            INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
-            const auto expected = results(drawn.simulate(1, 0));
-            CHECK(results(simulate_by_lanes(drawn, {})) == expected);
-            CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .shuffle = number, .windows = 1})) == expected);
-        }
-    }
+    for_drawn(4000, 3, [](Drawn& drawn, std::uint64_t number) {
+        if (number % 2 == 0) drawn.state_costs(number);
+        drawn.spread_messages(number);
+        const auto expected = results(drawn.simulate(1, 0));
+        CHECK(results(simulate_by_lanes(drawn, {})) == expected);
+        CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .shuffle = number, .windows = 1})) == expected);
+    });
 }
 
 TEST_CASE("it does where links are counted over time") {
     std::uint64_t number = 6000, told = 0;
-    for (const Machine& machine : every_network()) {
-        if (machine.routing == "ugal-g") continue;
+    for (const Machine& machine : networks_of_devices()) {
         Drawn drawn(machine, ++number);
         if (number % 4 == 0) drawn.spread_messages(number);
         for (const std::uint32_t hottest : {0U, hottest_links, ~0U}) {
@@ -118,18 +105,12 @@ TEST_CASE("it does where links are counted over time") {
 }
 
 TEST_CASE("it does where ranks do an operation of the catalogue") {
-    std::uint64_t number = 7000;
-    for (const Machine& machine : every_network()) {
-        if (machine.routing == "ugal-g") continue;
-        for (int repeat = 0; repeat < 3; ++repeat) {
-            Drawn drawn(machine, ++number);
-            drawn.do_together(number);
-            INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
-            const auto expected = results(drawn.simulate(1, 0));
-            CHECK(results(simulate_by_lanes(drawn, {})) == expected);
-            CHECK(results(simulate_by_lanes(drawn, {.lanes = 3, .shuffle = number, .windows = 1})) == expected);
-        }
-    }
+    for_drawn(7000, 3, [](Drawn& drawn, std::uint64_t number) {
+        drawn.do_together(number);
+        const auto expected = results(drawn.simulate(1, 0));
+        CHECK(results(simulate_by_lanes(drawn, {})) == expected);
+        CHECK(results(simulate_by_lanes(drawn, {.lanes = 3, .shuffle = number, .windows = 1})) == expected);
+    });
 }
 
 TEST_CASE("it does where ranks wait for a storage or for their job to start") {
@@ -147,8 +128,7 @@ TEST_CASE("it does where ranks wait for a storage or for their job to start") {
         "jobs.1.workload.kind=random-shifts jobs.1.workload.bytes=3000 jobs.1.workload.rounds=3";
     constexpr auto storage = static_cast<std::size_t>(Cause::storage);
     std::uint64_t number = 7000;
-    for (const Machine& machine : every_network()) {
-        if (machine.routing == "ugal-g") continue;
+    for (const Machine& machine : networks_of_devices()) {
         for (const char* const workload : {accesses, jobs}) {
             Drawn drawn(machine, ++number);
             drawn.workload = workload;
@@ -167,26 +147,20 @@ TEST_CASE("it does where ranks wait for a storage or for their job to start") {
 }
 
 TEST_CASE("it does where ranks follow a graph of operations") {
-    std::uint64_t number = 5000;
-    for (const Machine& machine : every_network()) {
-        if (machine.routing == "ugal-g") continue;
-        for (int repeat = 0; repeat < 4; ++repeat) {
-            Drawn drawn(machine, ++number);
-            drawn.follow_graph();
-            if (number % 2 == 0) drawn.state_costs(number);
-            if (number % 3 == 0) drawn.spread_messages(number);
-            if (number % 2 == 0) drawn.run.waiting_bins = 3;
-            INFO(machine.topology << " " << machine.routing << " " << number);
-            const auto expected = results(drawn.simulate(1, 0));
-            CHECK(results(simulate_by_lanes(drawn, {})) == expected);
-            CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .stride = 3, .shuffle = number, .windows = 1})) ==
-                  expected);
-            if (repeat == 0) {
-                CHECK(results(simulate_by_lanes(drawn, {.lanes = 3, .shuffle = number, .windows = 1000})) == expected);
-                CHECK(results(drawn.simulate(3, 0)) == expected);
-            }
+    for_drawn(5000, 4, [](Drawn& drawn, std::uint64_t number) {
+        drawn.follow_graph();
+        if (number % 2 == 0) drawn.state_costs(number);
+        if (number % 3 == 0) drawn.spread_messages(number);
+        if (number % 2 == 0) drawn.run.waiting_bins = 3;
+        const auto expected = results(drawn.simulate(1, 0));
+        CHECK(results(simulate_by_lanes(drawn, {})) == expected);
+        CHECK(results(simulate_by_lanes(drawn, {.lanes = 1, .stride = 3, .shuffle = number, .windows = 1})) ==
+              expected);
+        if (number % 4 == 1) {
+            CHECK(results(simulate_by_lanes(drawn, {.lanes = 3, .shuffle = number, .windows = 1000})) == expected);
+            CHECK(results(drawn.simulate(3, 0)) == expected);
         }
-    }
+    });
 }
 
 TEST_CASE("points that are simulated together are what they are by themselves") {

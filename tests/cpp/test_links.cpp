@@ -101,15 +101,11 @@ TEST_CASE("what loads links of a quarter of the bandwidth takes four times as lo
         {pushing("hyperx", {2, 4}, 8, "dal"), 16, 8, {"dimension-1"}, 2},
     };
     for (const Pattern& pattern : patterns) {
-        std::vector<Given::Message> messages;
-        for (Rank rank = 0; rank < pattern.ranks; ++rank) {
-            messages.push_back({rank, (rank + pattern.shift) % pattern.ranks, bytes});
-        }
         for (const std::string& slow : pattern.classes) {
             Machine machine = pattern.machine;
             machine.buffer = 4'000'000;
             machine.link_classes = {{slow, machine.link_bandwidth / 4, 0}};
-            const Outcome o = run(machine, Given(pattern.ranks, messages));
+            const Outcome o = run(machine, shifted(pattern.ranks, pattern.shift, bytes));
             INFO(machine.topology << ", " << slow);
             const double bound = 4 * pattern.flows * bytes * byte;
             CHECK(o.time_s >= bound);
@@ -136,13 +132,9 @@ TEST_CASE("a tapered level takes as much longer as it has fewer links up than do
         {{2, 2, 2, 2, 1, 2, 2, 1, 1, 1, 1, 1}, 16, 2},
     };
     for (const Tree& tree : trees) {
-        std::vector<Given::Message> messages;
-        for (Rank rank = 0; rank < tree.nodes; ++rank) {
-            messages.push_back({rank, (rank + tree.nodes / 2) % tree.nodes, bytes});
-        }
         Machine machine = pushing("fattree", tree.geometry, 0, "d-mod-k");
         machine.buffer = 4'000'000;
-        const Outcome o = run(machine, Given(tree.nodes, messages));
+        const Outcome o = run(machine, shifted(tree.nodes, tree.nodes / 2, bytes));
         INFO(tree.nodes << " nodes, " << tree.taper);
         const double bound = tree.taper * bytes * byte;
         CHECK(o.time_s >= bound);
@@ -165,15 +157,11 @@ TEST_CASE("parallel links share what one link had to carry") {
         {pushing("dragonfly", {4, 1, 1}, 4), 16, 4, "local", 4},
     };
     for (const Pattern& pattern : patterns) {
-        std::vector<Given::Message> messages;
-        for (Rank rank = 0; rank < pattern.ranks; ++rank) {
-            messages.push_back({rank, (rank + pattern.shift) % pattern.ranks, bytes});
-        }
         for (const std::int64_t links : {1, 4}) {
             Machine machine = pattern.machine;
             machine.buffer = 16'000'000;
             machine.parallel_links = {{pattern.of_class, links}};
-            const Outcome o = run(machine, Given(pattern.ranks, messages));
+            const Outcome o = run(machine, shifted(pattern.ranks, pattern.shift, bytes));
             INFO(machine.topology << ", " << links << " links");
             // Packets take any of them at random, so they are a little uneven.
             const double bound = pattern.flows / static_cast<double>(links) * bytes * byte;

@@ -142,13 +142,9 @@ TEST_CASE("patterns that load the busiest links evenly reach the bisection bound
         {"hyperx, parallel links", pushing("hyperx", {2, 4}, 8, "dal"), 16, 8, 2},
     };
     for (const Pattern& pattern : patterns) {
-        std::vector<Given::Message> messages;
-        for (Rank rank = 0; rank < pattern.ranks; ++rank) {
-            messages.push_back({rank, (rank + pattern.shift) % pattern.ranks, bytes});
-        }
         Machine machine = pattern.machine;
         machine.buffer = 1'000'000;
-        const Outcome o = run(machine, Given(pattern.ranks, messages));
+        const Outcome o = run(machine, shifted(pattern.ranks, pattern.shift, bytes));
         INFO(pattern.name);
         const double bound = pattern.flows * bytes * byte;
         CHECK(o.time_s >= bound);
@@ -160,15 +156,14 @@ TEST_CASE("with small buffers a ring's messages block each other, as in SST/macr
     // Packets that end at the next switch wait behind those that go on and find no room: with 64 KB, half of the links'
     // bandwidth is lost. Both models have independent code for it.
     constexpr std::int64_t bytes = 200 * 4096;
-    std::vector<Given::Message> messages;
-    for (Rank rank = 0; rank < 8; ++rank) messages.push_back({rank, (rank + 4) % 8, bytes});
+    const Given ring = shifted(8, 4, bytes);
     std::vector<double> lost;
     for (const char* model : {"default", "pisces-16"}) {
         Machine machine = pushing("torus", {8, 1, 1});
         machine.model = model;
-        const double small = run(machine, Given(8, messages)).time_s;
+        const double small = run(machine, ring).time_s;
         machine.buffer = 1'000'000;
-        const double ample = run(machine, Given(8, messages)).time_s;
+        const double ample = run(machine, ring).time_s;
         lost.push_back(small / ample);
     }
     CHECK(lost[0] > 1.5);

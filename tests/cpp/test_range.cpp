@@ -57,9 +57,7 @@ TEST_CASE("a queue that time can't hold is refused") {
     m.buffer = 2'000'000'000;
     m.link_bandwidth = m.injection_bandwidth = max_bandwidth;
     m.crossbar_bandwidth = tramontane::min_bandwidth;
-    std::vector<Given::Message> messages;
-    for (Rank rank = 0; rank < 128; ++rank) messages.push_back({rank, (rank + 1) % 128, 2'000 * MB});
-    const std::string text = refusal(m, Given(128, messages));
+    const std::string text = refusal(m, shifted(128, 1, 2'000 * MB));
     INFO(text);
     CHECK(text.find("takes more than 1458 s") != std::string::npos);
 }
