@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.messages import messages as all_messages
 from tests.mpi.conftest import Program
 from tests.mpi.test_tracer import compiled
 from tramontane.study.collectives.collective_calls import Exchange, frozen, schedules
@@ -57,12 +58,9 @@ def as_chosen(ranks: int, call: Call) -> Sent:
     operation, size, root = call
     found: Sent = Counter()
     for told in schedules(Exchange(operation, range(ranks), root, 8 * size), frozen({}, "open-mpi")):
-        for number in range(told.rounds):
-            for rank in range(ranks):
-                for i in range(told.round(rank, number).sends):
-                    sent = told.send(rank, number, i)
-                    found[rank, sent.peer, "messages"] += 1
-                    found[rank, sent.peer, "bytes"] += sent.bytes
+        for source, target, _, length in all_messages(told).elements():
+            found[source, target, "messages"] += 1
+            found[source, target, "bytes"] += length
     return found
 
 

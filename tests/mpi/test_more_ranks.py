@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.messages import Messages, sent
 from tests.mpi.conftest import Program
 from tests.mpi.test_tracer import OTHERS, compiled
 from tramontane import _simulator
@@ -14,7 +15,6 @@ from tramontane.study.traces.extrapolation import extrapolated
 from tramontane.substrates.mpi import tracing
 
 HERE = Path(__file__).parent
-Messages = Counter[tuple[int, int, int, int]]
 
 
 def messages(trace: Path, table: Path, ordered: int) -> tuple[Messages, Messages]:
@@ -23,11 +23,9 @@ def messages(trace: Path, table: Path, ordered: int) -> tuple[Messages, Messages
     ranks = traces.counts(table).ranks
     told = _simulator.schedule.Schedule({"kind": "trace", "table": str(table)}, ranks)
     found: tuple[Messages, Messages] = Counter(), Counter()
-    for rank in range(ranks):
-        for i in range(told.round(rank, 0).sends):
-            sent = told.send(rank, 0, i)
-            is_other = sent.tag >= OTHERS + ordered
-            found[is_other][rank, sent.peer, 0 if is_other else sent.tag, sent.bytes] += 1
+    for source, target, tag, size in sent(told, 0):
+        is_other = tag >= OTHERS + ordered
+        found[is_other][source, target, 0 if is_other else tag, size] += 1
     return found
 
 

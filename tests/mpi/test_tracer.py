@@ -16,6 +16,8 @@ import pytest
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
+from tests.messages import Messages
+from tests.messages import messages as all_messages
 from tests.mpi.conftest import Program
 from tramontane.cli import app
 from tramontane.errors import InputError
@@ -32,7 +34,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tables")]
 NET = {"topology": "torus", "geometry": [4, 2, 1], "nodes_per_switch": 1, "protocol": {"negligible_size": "0 B"}}
 #: Tags of what is not a message of MPI_COMM_WORLD: of collectives, and of other communicators.
 OTHERS = 1 << 30
-Messages = Counter[tuple[int, int, int, int]]
 
 
 @pytest.fixture
@@ -72,14 +73,7 @@ def point(folder: Path, ranks: int, **keys: Any) -> Point:
 
 def messages(of: Point) -> Messages:
     """Return source, target, tag and bytes of all messages."""
-    told = schedule(of.workload, of.ranks)
-    found: Messages = Counter()
-    for rank in range(of.ranks):
-        for round_ in range(told.rounds):
-            for i in range(told.round(rank, round_).sends):
-                sent = told.send(rank, round_, i)
-                found[rank, sent.peer, sent.tag, sent.bytes] += 1
-    return found
+    return all_messages(schedule(of.workload, of.ranks))
 
 
 def sends(of: Point) -> list[list[tuple[int, int]]]:

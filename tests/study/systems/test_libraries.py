@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.messages import sent
 from tramontane import _simulator
 from tramontane.study import validate_file
 from tramontane.study.systems.libraries import LibraryAlgorithm, library_algorithms
@@ -20,14 +21,7 @@ Stages = list[set[tuple[int, int]]]
 
 def ours(algorithm: LibraryAlgorithm, ranks: int) -> Stages:
     schedule = _simulator.schedule.Schedule({**algorithm.keys, "count": 64}, ranks)
-    return [
-        {
-            (rank, schedule.send(rank, number, index).peer)
-            for rank in range(ranks)
-            for index in range(schedule.round(rank, number).sends)
-        }
-        for number in range(schedule.rounds)
-    ]
+    return [{(source, target) for source, target, *_ in sent(schedule, each)} for each in range(schedule.rounds)]
 
 
 def shifts(ranks: int, *stages: range) -> Stages:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.messages import Messages
+from tests.messages import messages as all_messages
 from tests.study.traces import mpi_calls
 from tests.study.traces.mpi_calls import Calls, collective
 from tramontane import _simulator, cli
@@ -23,7 +25,6 @@ from tramontane.study.traces.extrapolation import extrapolated
 from tramontane.substrates.simulator import Simulator
 
 TRACED = (16, 36, 64)
-Messages = Counter[tuple[int, int, int, int]]
 Amount = Callable[[int], int]
 Grid = tuple[int, int]
 Sides = tuple[int, ...]
@@ -63,12 +64,7 @@ def messages(file: Path, algorithms: Algorithms = DEFAULT_ALGORITHMS) -> Message
     """Return source, target, tag and bytes of all messages."""
     ranks = counts(file, algorithms).ranks
     told = _simulator.schedule.Schedule({"kind": "trace", "table": str(file.with_suffix(".pattern"))}, ranks)
-    found: Messages = Counter()
-    for rank in range(ranks):
-        for i in range(told.round(rank, 0).sends):
-            sent = told.send(rank, 0, i)
-            found[rank, sent.peer, sent.tag, sent.bytes] += 1
-    return found
+    return all_messages(told)
 
 
 def neighbours(folder: Path, side: int, size: Amount, work: Amount, *, periodic: bool) -> Path:
