@@ -1,6 +1,5 @@
 """Tables of messages travel with a campaign: they are bundled, verified, and found again by those who run a record."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -138,9 +137,6 @@ assert all(again[key] == known["result"][key] for key in ("time_s", "phases", "m
 
 
 def called(folder: Path, *arguments: str) -> tuple[int, str]:
-    """Return status and complaints of Python, run in a folder with the checkout's package."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False, env=environment
-    )
+    """Return status and complaints of Python, run in a folder."""
+    done = subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False)
     return done.returncode, done.stderr

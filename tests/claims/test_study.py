@@ -1,7 +1,6 @@
 """The command `make uncertainty`, from a file of ranges to shares, figures, a report and a machine."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -15,11 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 def run(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a Python module in a checkout, which must succeed."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", *arguments]
-    done = subprocess.run(
-        command, cwd=checkout, capture_output=True, text=True, check=False, env=environment, timeout=900
-    )
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, f"{arguments}\n{done.stdout}{done.stderr}"
     return done
 

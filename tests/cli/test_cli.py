@@ -54,7 +54,7 @@ variants:
           workload:
             kind: program
             repeat: 3
-            steps: [{pattern: {file: table-1.csv}}, {work: {time: 10 us, noise: 2.5 %}}]
+            steps: [{pattern: {file: table-1.csv}}, &work {work: {time: 10 us, noise: 2.5 %}}]
         - &background
           name: background
           ranks: 2
@@ -63,12 +63,7 @@ variants:
           workload: {kind: random-shifts, bytes: 100 KB, rounds: 5}
     2:
       workload.jobs:
-        - name: model
-          ranks: 4
-          workload:
-            kind: program
-            repeat: 3
-            steps: [{pattern: {file: table-2.csv}}, {work: {time: 10 us, noise: 2.5 %}}]
+        - {name: model, ranks: 4, workload: {kind: program, repeat: 3, steps: [{pattern: {file: table-2.csv}}, *work]}}
         - *background
 scales:
   smoke: {}
@@ -610,10 +605,11 @@ def test_a_reader_that_stops_reading_is_no_error(here: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_run_that_is_ended_leaves_no_simulation_behind(here: Path) -> None:
+def long_run(here: Path, **how: Any) -> tuple[psutil.Popen, psutil.Process]:
+    """Start a run that takes minutes; return it with the process that simulates, which is at work."""
     long = POINT.replace("ranks: 8", "ranks: 4096").replace("[16, 16, 8]", "[2048, 2048, 512]")
     write(here, long.replace("[2, 2, 2]", "[16, 16, 16]"))
-    run = psutil.Popen([sys.executable, "-m", "tramontane", "run", "point.yaml"], stdout=subprocess.DEVNULL)
+    run = psutil.Popen([sys.executable, "-m", "tramontane", "run", "point.yaml"], stdout=subprocess.DEVNULL, **how)
     simulation: list[psutil.Process] = []
 
     def is_under_way() -> bool:
@@ -625,25 +621,18 @@ def test_a_run_that_is_ended_leaves_no_simulation_behind(here: Path) -> None:
         return bool(simulation)
 
     wait_for(is_under_way)
+    return run, simulation[0]
+
+
+def test_a_run_that_is_ended_leaves_no_simulation_behind(here: Path) -> None:
+    run, simulation = long_run(here)
     run.terminate()
     run.wait()
-    wait_for(lambda: is_over(simulation[0]))
+    wait_for(lambda: is_over(simulation))
 
 
 def test_a_run_that_is_interrupted_says_so_and_nothing_else(here: Path) -> None:
-    long = POINT.replace("ranks: 8", "ranks: 4096").replace("[16, 16, 8]", "[2048, 2048, 512]")
-    write(here, long.replace("[2, 2, 2]", "[16, 16, 16]"))
-    command = [sys.executable, "-m", "tramontane", "run", "point.yaml"]
-    run = psutil.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
-
-    def is_under_way() -> bool:
-        for child in run.children():
-            with suppress(psutil.NoSuchProcess):
-                if child.cmdline() == run.cmdline() and child.cpu_times().user >= 0.2:
-                    return True
-        return False
-
-    wait_for(is_under_way)
+    run, _ = long_run(here, stderr=subprocess.PIPE, text=True, start_new_session=True)
     os.killpg(run.pid, signal.SIGINT)  # as a terminal does
     assert (run.communicate()[1], run.returncode) == ("stopped\n", 130)
 
@@ -968,7 +957,7 @@ def test_a_folder_is_told_as_the_system_has_it(tmp_path: Path, name: bytes, enco
         cwd=tmp_path,
         capture_output=True,
         check=True,
-        env={**os.environ, "PYTHONIOENCODING": f"{encoding}:strict", "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONIOENCODING": f"{encoding}:strict"},
     )
     assert done.stdout == printed + b"\n"
     if printed == name:

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-ROOT = Path(__file__).parents[2]
-
 #: Points of some tenths of a second, so that there is something to hurt; they share three batches and more.
 EXPERIMENT = """\
 title: Bursts on a small torus
@@ -54,7 +52,7 @@ def start(project: Path, *arguments: str, environment: Mapping[str, str] | None 
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
+        env={**os.environ, **(environment or {})},
         start_new_session=True,
     )
 

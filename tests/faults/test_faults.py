@@ -117,14 +117,7 @@ def test_a_file_that_may_not_grow_is_named(tmp_path: Path, clean: Path) -> None:
     """Stand-in for a quota: RLIMIT_FSIZE, below what a figure takes; Python then raises "File too large"."""
     project = campaign.write(tmp_path / "project")
     command = f"ulimit -f 20; trap '' XFSZ; exec {sys.executable} -m tramontane reproduce --scale smoke --cores 2"
-    done = subprocess.run(
-        ["bash", "-c", command],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(campaign.ROOT)},
-    )
+    done = subprocess.run(["bash", "-c", command], cwd=project, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "File too large" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
@@ -181,14 +174,8 @@ def test_a_plan_beside_a_running_campaign_is_refused(clean: Path, tmp_path: Path
     process = campaign.start(project)
     try:
         wait_for(lambda: campaign.records(project))
-        done = subprocess.run(
-            [sys.executable, "-m", "tramontane", "plan", "--scale", "smoke", "-e", "none"],
-            cwd=project,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PYTHONPATH": str(campaign.ROOT)},
-        )
+        command = [sys.executable, "-m", "tramontane", "plan", "--scale", "smoke", "-e", "none"]
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
         _, err = process.communicate(timeout=900)
         assert process.returncode == 0, err

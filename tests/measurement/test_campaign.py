@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -43,15 +42,8 @@ def test_what_is_measured_never_shares_a_batch_with_what_is_simulated(here: Path
 def test_one_command_measures_and_simulates(here: Path) -> None:
     (ROOT / "build").mkdir(exist_ok=True)
     (here / "build").symlink_to(ROOT / "build")  # where other tests need the same program
-    done = subprocess.run(
-        [sys.executable, "-m", "tramontane", "reproduce", "--scale", "smoke"],
-        cwd=here,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        timeout=900,
-    )
+    command = [sys.executable, "-m", "tramontane", "reproduce", "--scale", "smoke"]
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1].split() == ["pair", "4", "0", "0"]
     with xr.open_dataset(here / "results" / "smoke" / "datasets" / "pair.nc") as dataset:

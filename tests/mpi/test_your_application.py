@@ -55,7 +55,7 @@ def test_ten_minutes_lead_to_a_map_a_timeline_and_a_path(any_mpi: Program, tmp_p
     script(tmp_path / ".venv" / "bin" / "tramontane", sys.executable, "-m", "tramontane")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "mpirun").symlink_to(str(shutil.which(library.mpirun[0])))
-    environment = {**os.environ, **library.variables, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **library.variables}
     environment["PATH"] = f"{tmp_path / 'bin'}:{environment['PATH']}"
 
     told = PAGE[PAGE.index("## Trace a program") : PAGE.index("This was tried with")]

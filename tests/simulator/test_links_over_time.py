@@ -14,8 +14,6 @@ from tramontane.substrates.simulator import Simulator
 from .points import GB, LINE, NS, allreduce, machine, point, transposition
 from .test_link_use import NETWORKS, slower
 
-TICK = 5e-15
-
 
 def counted(p: dict[str, Any], links: str, bins: int | None = None, **how: Any) -> dict[str, Any]:
     asked = {"congestion": 0, "links": links} | ({"bins": bins} if bins else {})

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import xarray as xr
 
+from tests.faults import campaign as bursts
 from tramontane import _simulator
 from tramontane.campaign.driver import POINTS_FAILED
 from tramontane.substrates import devices
@@ -23,21 +24,8 @@ ROOT = Path(__file__).parents[2]
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm")]
 
-#: Points of about a second each, so that something is under way when a daemon dies.
-EXPERIMENT = """\
-title: Bursts on a small torus
-question: What does a campaign do when parts of the cluster die?
-description: Transpositions that take a while.
-base:
-  machine: {topology: torus, geometry: [4, 4, 4], nodes_per_switch: 2}
-  workload: {kind: transposition, algorithm: burst, grid: [512, 512, 128]}
-  ranks: 128
-cross:
-  seed: [1, 2, 3, 4, 5, 6, 7, 8]
-scales:
-  smoke: {}
-figure: {x: seed, x_scale: linear, y_scale: linear, caption: Time of a transposition.}
-"""
+#: Of points of about a second each, so that something is under way when a daemon dies.
+GRID = (512, 512, 128)
 
 
 def use_profile(project: Path, partition: str = "debug") -> None:
@@ -90,7 +78,7 @@ def started(project: Path, slurm: Any, **environment: str) -> Iterator["subproce
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**slurm.environment, "PYTHONPATH": str(ROOT), MINUTES: "0.01", **environment},
+        env={**slurm.environment, MINUTES: "0.01", **environment},
         start_new_session=True,
     )
     try:
@@ -111,7 +99,7 @@ def ended(campaign: "subprocess.Popen[str]", project: Path, *statuses: int) -> t
 def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path) -> None:
     """In a folder whose name a shell would take for something else, were it to see it."""
     project = project.rename(project.with_name('$HOME `id` "x"'))
-    (project / "configs" / "experiments" / "tiny.yaml").write_text(EXPERIMENT)
+    bursts.write(project, "tiny", 8, GRID)
     use_profile(project)
     earlier = set(slurm.jobs())
     with started(project, slurm) as campaign:
@@ -145,8 +133,7 @@ def test_a_campaign_outlives_a_node_and_the_controller(slurm: Any, project: Path
 
 
 def test_jobs_that_a_killed_campaign_has_left_do_not_run_beside_those_of_the_next(slurm: Any, project: Path) -> None:
-    text = EXPERIMENT.replace("[1, 2, 3, 4, 5, 6, 7, 8]", "[1, 2]").replace("[512, 512, 128]", "[4096, 4096, 256]")
-    (project / "configs" / "experiments" / "tiny.yaml").write_text(text)
+    bursts.write(project, "tiny", 2, (4096, 4096, 256))
     use_profile(project)
     others = set(slurm.jobs())
     alien = slurm.ask("sbatch", "--parsable", "--mem=10", "--output=/dev/null", "--wrap=sleep 600").strip()
@@ -175,9 +162,7 @@ def gpu_is_here() -> bool:
 
 def test_what_is_left_to_gpus_asks_for_nodes_that_have_one(slurm: Any, project: Path) -> None:
     """The private Slurm believes that a node has one. Mostly the driver knows better, and each point says so."""
-    (project / "configs" / "experiments" / "tiny.yaml").write_text(
-        EXPERIMENT.replace("[1, 2, 3, 4, 5, 6, 7, 8]", "[1, 2]")
-    )
+    bursts.write(project, "tiny", 2, GRID)
     use_profile(project)
     earlier = set(slurm.jobs())
     with started(project, slurm, **{devices.VARIABLE: "gpu"}) as campaign:
@@ -198,9 +183,7 @@ def test_a_campaign_that_is_stopped_or_whose_jobs_are_goes_on_where_memory_is_en
     slurm: Any, project: Path
 ) -> None:
     """The private Slurm kills what holds more than it has asked for."""
-    (project / "configs" / "experiments" / "tiny.yaml").write_text(
-        EXPERIMENT.replace("[1, 2, 3, 4, 5, 6, 7, 8]", "[1, 2, 3, 4]")
-    )
+    bursts.write(project, "tiny", 4, GRID)
     use_profile(project)
     others = set(slurm.jobs())
     earlier = set(others)

@@ -6,18 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.slurm.test_campaign import EXPERIMENT, ended, jobs_since, records, requeued_jobs, started, use_profile
+from tests.faults import campaign as bursts
+from tests.slurm.test_campaign import ended, jobs_since, records, requeued_jobs, started, use_profile
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm")]
 
 #: The private Slurm has partitions for it.
 PREEMPTION = True
-
-
-def long_point(project: Path, grid: tuple[int, int, int]) -> None:
-    """Give a project one point that takes long."""
-    text = EXPERIMENT.replace("[1, 2, 3, 4, 5, 6, 7, 8]", "[1]").replace("[512, 512, 128]", str(list(grid)))
-    (project / "configs" / "experiments" / "tiny.yaml").write_text(text)
 
 
 def resumed_once(project: Path) -> bool:
@@ -28,7 +23,7 @@ def resumed_once(project: Path) -> bool:
 
 
 def test_a_long_point_outlives_a_preemption(slurm: Any, project: Path) -> None:
-    long_point(project, (4096, 4096, 256))
+    bursts.write(project, "tiny", 1, (4096, 4096, 256))
     use_profile(project)
     earlier = set(slurm.jobs())
     with started(project, slurm) as campaign:
@@ -42,7 +37,7 @@ def test_a_long_point_outlives_a_preemption(slurm: Any, project: Path) -> None:
 
 @pytest.mark.long
 def test_a_point_that_takes_longer_than_a_job_may_ends_in_the_next_one(slurm: Any, project: Path) -> None:
-    long_point(project, (8192, 8192, 1024))
+    bursts.write(project, "tiny", 1, (8192, 8192, 1024))
     use_profile(project, "short")
     earlier = set(slurm.jobs())
     with started(project, slurm) as campaign:

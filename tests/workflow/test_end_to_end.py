@@ -13,27 +13,17 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
+from tests.faults import campaign
 from tests.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.slow
 
-#: Each of these points takes the simulator about a second, so a campaign of them can be killed half way.
-HEAVY = """\
-title: Bursts on a small torus
-question: What happens to a campaign that is killed?
-description: Transpositions that take a while.
-base:
-  machine: {topology: torus, geometry: [4, 4, 4], nodes_per_switch: 2}
-  workload: {kind: transposition, algorithm: burst, grid: [512, 512, 128]}
-  ranks: 128
-cross:
-  seed: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
-scales:
-  smoke: {}
-figure: {x: seed, x_scale: linear, y_scale: linear, caption: Time of a transposition.}
-"""
+
+def write_heavy(project: Path) -> None:
+    """Points of about a second each, so that a campaign of them can be killed half way."""
+    campaign.write(project, "tiny", 12, (512, 512, 128))
 
 
 def start(project: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -43,7 +33,6 @@ def start(project: Path, *arguments: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
         start_new_session=True,
     )
 
@@ -102,7 +91,6 @@ def test_a_campaign_runs_to_its_report_once_and_grows_by_what_is_new(project: Pa
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert "Nothing to be done" in dry.stdout + dry.stderr
 
@@ -129,7 +117,7 @@ def test_a_campaign_runs_to_its_report_once_and_grows_by_what_is_new(project: Pa
 
 
 def test_a_campaign_that_is_killed_goes_on_where_it_was(project: Path) -> None:
-    (project / "configs" / "experiments" / "tiny.yaml").write_text(HEAVY)
+    write_heavy(project)
     process = start(project, "--cores", "2")
     wait_for(lambda: len(records(project)) >= 2 or process.poll() is not None)
     assert process.poll() is None, process.communicate()
@@ -152,7 +140,7 @@ def test_a_campaign_that_is_killed_goes_on_where_it_was(project: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_campaign_that_is_stopped_says_so_in_one_line(project: Path, number: signal.Signals) -> None:
-    (project / "configs" / "experiments" / "tiny.yaml").write_text(HEAVY)
+    write_heavy(project)
     process = start(project, "--cores", "1")
     wait_for(lambda: records(project))
     process.send_signal(number)

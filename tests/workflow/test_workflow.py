@@ -22,14 +22,8 @@ def read(path: Path) -> dict[str, object]:
 
 
 def snakemake(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "snakemake", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    command = [sys.executable, "-m", "snakemake", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
 def test_snakemake_finds_nothing_to_improve(tmp_path: Path) -> None:
