@@ -9,7 +9,7 @@ import pytest
 
 from tests.points import POINT
 from tramontane.campaign.packing import Job
-from tramontane.campaign.progress import CampaignTally, LiveProgress, PlainProgress, Tally, progress
+from tramontane.campaign.progress import CampaignTally, PlainProgress, Tally, progress
 from tramontane.results.store import Store
 from tramontane.study.points.points import Point
 
@@ -160,16 +160,15 @@ def test_a_terminal_gets_one_line_that_changes(tmp_path: Path, monkeypatch: pyte
         def isatty(self) -> bool:
             return True
 
-    assert isinstance(progress(io.StringIO()), PlainProgress)
-    stream = Terminal()
-    monkeypatch.setenv("TERM", "dumb")  # moves no cursor
-    assert isinstance(progress(stream), PlainProgress)
-    monkeypatch.setenv("TERM", "xterm")
-    tally = tally_of(tmp_path, 1, 1)
-    with progress(stream) as live:
-        assert isinstance(live, LiveProgress)
-        live.show(tally)
-        finish(tally, 0)
-        live.show(tally)
-        live.progress.refresh()
-    assert "1/2 points" in stream.getvalue()
+    def told(stream: io.StringIO, term: str) -> str:
+        monkeypatch.setenv("TERM", term)
+        tally = tally_of(tmp_path / f"{term}-{stream.isatty()}", 1, 1)
+        with progress(stream) as show:
+            show(tally)
+            finish(tally, 0)
+            show(tally)
+        return stream.getvalue()
+
+    plain, dumb, changing = told(io.StringIO(), "xterm"), told(Terminal(), "dumb"), told(Terminal(), "xterm")
+    assert all("1/2 points" in each for each in (plain, dumb, changing))
+    assert ["\x1b" in each for each in (plain, dumb, changing)] == [False, False, True]  # the dumb one moves no cursor

@@ -252,15 +252,15 @@ def _run(plan: Plan, command: list[str], first: list[str], options: Options, loc
     with log.open("w", encoding="utf-8") as stream:
         signals.awaited = True
         workflow = _start(command, first, stream, lock, options.device)
-        with progress(sys.stderr) as display:
+        with progress(sys.stderr) as show:
             while workflow.poll() is None and signals.number is None:
                 begin = time.monotonic()
                 tally.update()
-                display.show(tally)
+                show(tally)
                 # Looking for thousands of files takes time that the points need.
                 signals.sleep(max(INTERVAL, 20 * (time.monotonic() - begin)))
             tally.update()
-            display.show(tally)
+            show(tally)
         if signals.number is not None:
             _stop(workflow)
             tally.update()

@@ -3,12 +3,13 @@
 Progress is read from the store, point by point, and so does not depend on who runs the batches or where.
 """
 
+import contextlib
 import heapq
 import math
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
@@ -202,12 +203,6 @@ class PlainProgress:
         self.last_time = clock()
         self.last_line = ""
 
-    def __enter__(self) -> "PlainProgress":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
     def show(self, tally: Tally) -> None:
         """Print a line if it is time."""
         part = PLAIN_PARTS * tally.done // max(tally.total, 1)
@@ -218,34 +213,16 @@ class PlainProgress:
             print(line, file=self.stream, flush=True)
 
 
-class LiveProgress:
-    """Progress for a terminal: one line that changes."""
+@contextlib.contextmanager
+def progress(stream: TextIO) -> Iterator[Callable[[Tally], None]]:
+    """Give what shows a tally: on a terminal in one line that changes, and goes at the end; else in lines of a log."""
+    if not can_change(stream):
+        yield PlainProgress(stream).show
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn  # noqa: PLC0415
 
-    def __init__(self, stream: TextIO) -> None:
-        from rich.console import Console  # noqa: PLC0415
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn  # noqa: PLC0415
-
-        self.progress = Progress(
-            SpinnerColumn(),
-            BarColumn(bar_width=30),
-            TextColumn("{task.description}", markup=False),
-            console=Console(file=stream),
-            transient=True,
-        )
-        self.task = self.progress.add_task("starting", total=None)
-
-    def __enter__(self) -> "LiveProgress":
-        self.progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.progress.stop()
-
-    def show(self, tally: Tally) -> None:
-        """Bring the line up to date."""
-        self.progress.update(self.task, description=tally.line(), completed=tally.share(), total=1)
-
-
-def progress(stream: TextIO) -> PlainProgress | LiveProgress:
-    """Return the progress that fits `stream`."""
-    return LiveProgress(stream) if can_change(stream) else PlainProgress(stream)
+    columns = (SpinnerColumn(), BarColumn(bar_width=30), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=Console(file=stream), transient=True) as shown:
+        task = shown.add_task("starting", total=None)
+        yield lambda tally: shown.update(task, description=tally.line(), completed=tally.share(), total=1)

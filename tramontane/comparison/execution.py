@@ -111,14 +111,14 @@ def _run(missing: Mapping[str, Point], root: Path, store: Store, cores: int, str
         # The longest first: no core then waits long for the last one.
         order = sorted(jobs, key=lambda identity: jobs[identity].seconds, reverse=True)
         waiting = {identity: workers.submit(worker.work, jobs[identity].point) for identity in order}
-        with progress(stream) as shown:
+        with progress(stream) as show:
             while waiting:
                 time.sleep(LOOK)
                 for identity in [identity for identity, future in waiting.items() if future.done()]:
                     answer = waiting.pop(identity).result()
                     outcomes[identity] = _keep(identity, jobs[identity].point, answer, root, store, simulator)
                 tally.update()
-                shown.show(tally)
+                show(tally)
     finally:
         workers.shutdown(wait=True, cancel_futures=True)
     return outcomes
