@@ -83,16 +83,7 @@ class InputError(Exception):
     def at(self, place: str | Path) -> "InputError":
         """Return the same of a point's file: as the source, if it has none, else as where the mistake shows."""
         source, where = (self.source, str(display_path(place))) if str(self.source) else (place, self.where)
-        return InputError(
-            source,
-            self.key,
-            self.found,
-            self.allowed,
-            problem=self.problem,
-            hint=self.hint,
-            where=where,
-            more=self.more,
-        )
+        return InputError(**{**vars(self), "source": source, "where": where})
 
     @classmethod
     def of_line(cls, source: str | Path, error: Exception) -> "InputError | None":

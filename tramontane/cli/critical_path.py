@@ -6,16 +6,14 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.exit import of_point
-from tramontane.cli.options import MOST_RANKS, Threads, to_write
+from tramontane.cli.options import MOST_RANKS, PointFile, Threads, to_write
 
 MOST = 8
 """Ranks and links that are named."""
 
 
 def critical_path(
-    point_file: Annotated[
-        Path, typer.Argument(help="A point; see `tramontane docs configuration`.", metavar="POINT.yaml")
-    ],
+    point_file: PointFile,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where all parts go, as JSON.", metavar="FILE.json")
     ] = None,

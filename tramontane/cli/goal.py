@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tramontane.cli.options import to_write
+from tramontane.cli.options import PointFile, to_write
 
 if TYPE_CHECKING:
     from tramontane.study.workloads.kinds import Workload
 
 
 def goal(
-    point_file: Annotated[
-        Path, typer.Argument(help="A point; see `tramontane docs configuration`.", metavar="POINT.yaml")
-    ],
+    point_file: PointFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="GOAL, or OTF2 (.otf2).", metavar="FILE")],
 ) -> None:
     """Write what the ranks of a point do as GOAL or OTF2.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tramontane.study.values.units import Dimension
 
 Name = Annotated[str, typer.Argument(help="An experiment, as `tramontane list` calls it.", metavar="NAME")]
+PointFile = Annotated[Path, typer.Argument(help="A point; see `tramontane docs configuration`.", metavar="POINT.yaml")]
 Scale = Annotated[
     str, typer.Option("--scale", "-s", help=f"{', '.join(SCALES[:-1])} or {SCALES[-1]}.", metavar="SCALE")
 ]

@@ -9,13 +9,11 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.exit import FAILURE, MISTAKE, fail
-from tramontane.cli.options import Device, Threads, bytes_of, device_of, to_write
+from tramontane.cli.options import Device, PointFile, Threads, bytes_of, device_of, to_write
 
 
 def run(
-    point_file: Annotated[
-        Path, typer.Argument(help="A point; see `tramontane docs configuration`.", metavar="POINT.yaml")
-    ],
+    point_file: PointFile,
     substrate: Annotated[
         str | None, typer.Option("--substrate", help="What runs it, instead of what the file says.", metavar="NAME")
     ] = None,

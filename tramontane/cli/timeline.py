@@ -9,13 +9,11 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.exit import of_point
-from tramontane.cli.options import MOST_RANKS, Threads, to_write
+from tramontane.cli.options import MOST_RANKS, PointFile, Threads, to_write
 
 
 def timeline(
-    point_file: Annotated[
-        Path, typer.Argument(help="A point; see `tramontane docs configuration`.", metavar="POINT.yaml")
-    ],
+    point_file: PointFile,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="Trace events (.json), for Perfetto, or OTF2 (.otf2).", metavar="FILE"),

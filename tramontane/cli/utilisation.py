@@ -6,16 +6,14 @@ from typing import Annotated
 import typer
 
 from tramontane.cli.exit import of_point
-from tramontane.cli.options import Threads, stem_to_write
+from tramontane.cli.options import PointFile, Threads, stem_to_write
 
 BINS = 64
 """Bins of time, and of ranks."""
 
 
 def utilisation(
-    point_file: Annotated[
-        Path, typer.Argument(help="A point; see `tramontane docs configuration`.", metavar="POINT.yaml")
-    ],
+    point_file: PointFile,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The files to write, without their ending; by default the point's name."),

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from tramontane.errors import InputError
 from tramontane.study import expand, load_experiment, validate_file
-from tramontane.study.sampling.sampling import METHODS, Parameter, Sample
+from tramontane.study.sampling.sampling import Parameter, Sample
 from tramontane.study.values.units import BANDWIDTH, parse_quantity
 
 THREE = {
@@ -29,7 +29,7 @@ def sample(method: str, seed: int = 1, parameters: dict[str, Any] | None = None)
 
 
 @settings(max_examples=40)
-@given(method=st.sampled_from(METHODS), seed=st.integers(0, 99), data=st.data())
+@given(method=st.sampled_from(["lhs", "sobol", "morris", "saltelli"]), seed=st.integers(0, 99), data=st.data())
 def test_draws_lie_within_their_ranges_and_are_the_same_again(method: str, seed: int, data: st.DataObject) -> None:
     size = data.draw(SIZES[method])
     drawn = sample(method, seed).draws(size)

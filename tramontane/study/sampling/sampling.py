@@ -30,7 +30,6 @@ from tramontane.study.values.units import (
     parse_quantity,
 )
 
-METHODS = ("lhs", "sobol", "morris", "saltelli")
 MOST_DRAWS = 20_000
 _BY_COLUMN = ("lhs", "sobol")
 """Methods whose parameters are drawn each on its own."""
