@@ -13,15 +13,9 @@ from hypothesis import strategies as st
 from tramontane import _simulator
 from tramontane.study.points.points import MAX_CONGESTION_BINS
 
-from .points import GB, allreduce, machine, point, transposition
+from .points import GB, allreduce, machine, outcome, point, transposition
 
-TIMES = ("wall_s", "setup_s")
 BOUNDS = ("lower_s", "upper_s")
-
-
-def outcome(p: dict[str, Any]) -> dict[str, Any]:
-    """A simulation's result without what the host decides."""
-    return {k: v for k, v in _simulator.simulate(p).items() if k not in TIMES}
 
 
 @st.composite

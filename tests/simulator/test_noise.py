@@ -8,15 +8,10 @@ import pytest
 
 from tramontane import _simulator
 
-from .points import NS, allreduce, machine, point, transposition
+from .points import NS, allreduce, machine, outcome, point, transposition
 
-TIMES = ("wall_s", "setup_s")
 US = 1000 * NS
 MS = 1000 * US
-
-
-def outcome(p: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in _simulator.simulate(p).items() if key not in TIMES}
 
 
 @pytest.mark.parametrize("n", [16, 512, 1024, 8192, 8208, 2**20])

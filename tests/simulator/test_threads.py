@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,15 +10,8 @@ from tramontane import _simulator
 from tramontane.study.points.points import LINK_COUNTS
 from tramontane.substrates import MOST_THREADS
 
-from .points import allreduce, machine, point, transposition
-from .test_invariants import TIMES, machines, workloads
-
-COSTS = (*TIMES, "threads")
-
-
-def outcome(p: dict[str, Any], threads: int) -> dict[str, Any]:
-    """A simulation's result without what the host decides."""
-    return {k: v for k, v in _simulator.simulate(p, threads).items() if k not in COSTS}
+from .points import allreduce, machine, outcome, point, transposition
+from .test_invariants import machines, workloads
 
 
 @given(data=st.data())
@@ -34,14 +25,14 @@ def test_results_do_not_depend_on_the_number_of_threads(data: st.DataObject) -> 
         p["statistics"] |= {"links": data.draw(st.sampled_from(LINK_COUNTS)), "bins": data.draw(st.integers(1, 20))}
     if data.draw(st.booleans()):
         p["noise"] = {"period": 10**7, "duration": 10**6, "pattern": data.draw(st.sampled_from(["periodic", "random"]))}
-    assert outcome(p, data.draw(st.integers(2, 4))) == outcome(p, 1)
+    assert outcome(p, threads=data.draw(st.integers(2, 4))) == outcome(p)
 
 
 def test_many_events_are_shared() -> None:
     # Windows of more than a thousand events: the threads really work side by side.
     p = point(1024, transposition((256, 128, 64), (32, 32), radix=4), machine("dragonfly", (8, 8, 4), 4))
     assert _simulator.simulate(p, 2)["threads"] == 2
-    assert outcome(p, 2) == outcome(p, 1)
+    assert outcome(p, threads=2) == outcome(p)
 
 
 def test_threads_are_no_more_than_there_is_work_for() -> None:
