@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tramontane.study import Point
-from tramontane.substrates import skeleton, sstmacro
+from tramontane.substrates import sstmacro
+from tramontane.substrates.mpi import program
 from tramontane.substrates.programs import Finished
 from tramontane.substrates.shared_setup import shared_setup
 
@@ -37,7 +38,7 @@ def run(halo: Point, *, shared: bool) -> Finished:
     with tempfile.TemporaryDirectory() as folder, shared_setup(halo) as segment:
         setup = segment if shared else None
         done = sstmacro.simulate(sstmacro.parameters(halo, application, plugin, setup), Path(folder))
-    if done.status != 0 or skeleton.last_object(done.output) is None:
+    if done.status != 0 or program.last_object(done.output) is None:
         raise RuntimeError(f"SST/macro ended with status {done.status}: {done.errors.strip()[-200:]}")
     return done
 

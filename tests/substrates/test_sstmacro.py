@@ -17,6 +17,7 @@ from tramontane.comparison.points import make_point
 from tramontane.comparison.rows import Row, read_rows
 from tramontane.study.points.points import Point
 from tramontane.substrates import get, skeleton, sstmacro
+from tramontane.substrates.mpi import program
 from tramontane.substrates.programs import Finished
 from tramontane.substrates.shared_setup import shared_setup
 from tramontane.substrates.sstmacro import SstMacro, parameters, text
@@ -232,7 +233,7 @@ def test_the_log_of_packets_leaves_times_as_they_are(tmp_path: Path) -> None:
     plain = parameters(made, sstmacro.build_application(), sstmacro.build_plugin())
     plain["switch"]["name"] = plain["node"]["nic"]["name"] = "pisces"
     done = sstmacro.simulate(plain, tmp_path)
-    printed = skeleton.last_object(done.output)
+    printed = program.last_object(done.output)
     assert printed is not None
     assert skeleton.outcome(printed)["time_s"] == SstMacro().run(made)["time_s"]
     assert not (tmp_path / "packets.json").exists()
@@ -273,7 +274,7 @@ def _alone(made: Point, folder: Path, setup: str | None) -> Finished:
 def test_one_table_for_all_ranks_gives_what_a_table_of_each_gives(tmp_path: Path) -> None:
     made = point(ranks=11, workload=TILES, machine=CUBE)
     shared, ours = SstMacro().run(made), get("simulator").run(made)
-    printed = skeleton.last_object(_alone(made, tmp_path, None).output)
+    printed = program.last_object(_alone(made, tmp_path, None).output)
     assert printed is not None
     assert skeleton.outcome(printed).items() <= shared.items()
     assert [shared[key] for key in ("messages", "bytes", "packets", "hops")] == [
@@ -446,7 +447,7 @@ def _carried(made: Point, folder: Path) -> Counter[tuple[int, int]]:
     """Bytes by switch and port, as SST/macro counts them itself."""
     told = parameters(made, sstmacro.build_application(), sstmacro.build_plugin())
     told["switch"]["link"]["xmit_bytes"] = {"type": "accumulator", "output": "csv", "group": "links"}
-    assert skeleton.last_object(sstmacro.simulate(told, folder).output) is not None
+    assert program.last_object(sstmacro.simulate(told, folder).output) is not None
     lines = (folder / "links.csv").read_text().splitlines()[1:]
     found = [re.fullmatch(r"xmit_bytes,switch(\d+):port(\d+),(\d+)", line) for line in lines]
     return Counter({(int(each[1]), int(each[2])): int(each[3]) for each in found if each})

@@ -23,6 +23,7 @@ from tramontane.study.values.units import UNLIMITED
 from tramontane.study.workloads.jobs import Jobs
 from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once, options
+from tramontane.substrates.mpi import program
 from tramontane.substrates.programs import Finished, complaint, run_program
 from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
 from tramontane.substrates.slowdown import with_slowdown
@@ -49,7 +50,7 @@ class SimGrid:
         missing = [tool for tool in ("smpicxx", "smpirun") if shutil.which(tool) is None]
         if missing:
             return f"{' and '.join(missing)} not found; installed by: {INSTALL}"
-        return skeleton.without_sources()
+        return program.without_sources()
 
     def revision(self, point: Point) -> int | None:
         """Return None: the model is SimGrid's, see `version` in results."""
@@ -98,7 +99,7 @@ def _run(point: Point, keys: dict[str, Any]) -> dict[str, Any]:
     """
     with tempfile.TemporaryDirectory(prefix="tramontane-simgrid-") as scratch:
         done = _smpirun(point, keys, Path(scratch))
-    found = skeleton.last_object(done.output)
+    found = program.last_object(done.output)
     if done.status != 0 or found is None:
         raise RuntimeError(f"smpirun ended with status {done.status}: {complaint(done)}")
     setup = _setup_seconds(done.errors)
@@ -142,8 +143,8 @@ def build_program() -> Path:
     """
     hooks = Path(SHARE, "simulator", "simgrid", "skeleton_hooks.hpp")
     asked = [*options(), *skeleton.options(), "-include", str(hooks)]
-    headers = [*skeleton.headers(), hooks]
-    return _once("smpicxx", asked, skeleton.sources(), headers, [*skeleton.LIBRARIES, "-o", PROGRAM]) / PROGRAM
+    headers = [*program.headers(), hooks]
+    return _once("smpicxx", asked, program.sources(), headers, [*skeleton.LIBRARIES, "-o", PROGRAM]) / PROGRAM
 
 
 def build_platform() -> Path:
@@ -159,7 +160,7 @@ def build_platform() -> Path:
     # What smpicxx compiles sees MPI's names only; the platform is no MPI program.
     compiler, paths = os.environ.get("CXX", "c++"), _search_paths()
     closing = ["-shared", *paths, "-lsimgrid", "-o", PLATFORM]
-    headers = [*sorted(simulator.rglob("*.hpp")), *skeleton.headers()]
+    headers = [*sorted(simulator.rglob("*.hpp")), *program.headers()]
     include = [f"-I{simulator}", *skeleton.options()]
     return _once(compiler, [*options(), "-fPIC", *include, *paths[:1]], sources, headers, closing) / PLATFORM
 

@@ -6,28 +6,8 @@ from typing import Any
 
 from tramontane import __version__
 from tramontane.study.points.points import Point
-from tramontane.substrates.mpi.program import (
-    complaint,
-    headers,
-    last_object,
-    sources,
-    without_sources,
-    workload_arguments,
-)
+from tramontane.substrates.mpi.program import workload_arguments
 from tramontane.support.layout import SHARE
-
-__all__ = [
-    "LIBRARIES",
-    "complaint",
-    "headers",
-    "last_object",
-    "options",
-    "outcome",
-    "simulated_arguments",
-    "sources",
-    "without_sources",
-]
-
 
 LIBRARIES = ["-lrt"] if sys.platform == "linux" else []
 """What the program is linked with: before glibc 2.34, shared memory has a library of its own."""

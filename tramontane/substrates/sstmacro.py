@@ -24,6 +24,7 @@ from tramontane.study.values.settings import filled
 from tramontane.study.values.units import BANDWIDTH, UNLIMITED, format_quantity
 from tramontane.substrates import skeleton, spack
 from tramontane.substrates.building import digest, link, once
+from tramontane.substrates.mpi import program
 from tramontane.substrates.programs import Finished, complaint, run_program
 from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
 from tramontane.substrates.search import is_search, search
@@ -72,7 +73,7 @@ class SstMacro:
         missing = [tool for tool in ("sst++", "sstmac", "sstmacro-config") if _find(tool) is None]
         if missing:
             return f"{', '.join(missing)} not found; installed by: {INSTALL}"
-        return skeleton.without_sources()
+        return program.without_sources()
 
     def revision(self, point: Point) -> int | None:
         """Return None: the model is SST/macro's, see `version` in results."""
@@ -114,9 +115,9 @@ class SstMacro:
             counted = log.read_text(encoding="utf-8") if log.exists() else ""
         if done.status != 0:
             raise RuntimeError(f"sstmac ended with status {done.status}: {complaint(done)}")
-        found = skeleton.last_object(done.output)
+        found = program.last_object(done.output)
         if found is None:
-            said = skeleton.complaint(done.errors + done.output)
+            said = program.complaint(done.errors + done.output)
             raise RuntimeError(said or "sstmac ended without a result: packets were lost, or wait for each other")
         loop = _loop_seconds(done)
         return {
@@ -171,7 +172,7 @@ def build_application() -> Path:
     """
     hooks = Path(SHARE, "sstmacro", "skeleton_hooks.hpp")
     options = [*_OPTIONS, _RELEASE, *skeleton.options(), "-include", str(hooks)]
-    return _once(options, skeleton.sources(), [*skeleton.headers(), hooks], APPLICATION)
+    return _once(options, program.sources(), [*program.headers(), hooks], APPLICATION)
 
 
 def build_plugin() -> Path:
@@ -188,7 +189,7 @@ def build_plugin() -> Path:
     include = [Path(room, "headers"), simulator, Path(SHARE, "skeleton-src")]
     options = ["--sst-component", *_OPTIONS, *(f"-I{folder}" for folder in include)]
     sources = [*sorted(room.glob("*.cpp")), *sorted(simulator.glob("topologies/*.cpp"))]
-    headers = [*sorted(room.rglob("*.hpp")), *sorted(simulator.rglob("*.hpp")), *skeleton.headers()]
+    headers = [*sorted(room.rglob("*.hpp")), *sorted(simulator.rglob("*.hpp")), *program.headers()]
     return _once(options, sources, headers, PLUGIN)
 
 
