@@ -28,8 +28,8 @@ MOST = 400
 COLOURS = "rocket_r"
 
 
-def traffic(workload: Workload, ranks: int) -> "NDArray[np.float64]":
-    """Return the bytes that each process (or group of processes) sends to each other.
+def traffic(workload: Workload, ranks: int) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
+    """Return the bytes that each process sends to each other, and in all.
 
     Parameters
     ----------
@@ -40,14 +40,10 @@ def traffic(workload: Workload, ranks: int) -> "NDArray[np.float64]":
 
     Returns
     -------
-    array
-        Of shape (n, n) with n = `ranks`, or at most `MOST` if there are more; source first.
+    matrix, each
+        The first is of shape (n, n) with n = `ranks`, or of groups of processes, at most `MOST`, if there are more;
+        source first.
     """
-    return _traffic(workload, ranks)[0]
-
-
-def _traffic(workload: Workload, ranks: int) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
-    """Return the matrix, and what each process sends [B]."""
     plan = schedule(workload, ranks)
     joined = _joined(ranks)
     size = -(-ranks // joined)
@@ -80,7 +76,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         If the points differ in their workload, or state no number of processes.
     """
     workload, ranks = _one(dataset)
-    matrix = traffic(workload, ranks)
+    matrix, _ = traffic(workload, ranks)
 
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
         from matplotlib.cm import ScalarMappable  # noqa: PLC0415 - slow to import
@@ -111,7 +107,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     """How many partners a process has and what it sends."""
     workload, ranks = _one(dataset)
-    matrix, sent = _traffic(workload, ranks)
+    matrix, sent = traffic(workload, ranks)
     joined, partners = _joined(ranks), (matrix > 0).sum(axis=1)
     rows = [
         ["Processes", formatting.number(ranks), ""],

@@ -157,7 +157,7 @@ HALO = Halo(kind="halo", width=3, grid=(16, 16, 4), decomposition=(4, 4))
 
 
 def test_a_pattern_is_what_the_schedule_sends() -> None:
-    matrix = pattern.traffic(HALO, 16)
+    matrix = pattern.traffic(HALO, 16)[0]
     plan = schedule.Schedule(HALO.canonical(), 16)
     assert matrix.sum() == sum(size for _, size in plan.totals().values())
     sent = [plan.send(5, number, i) for number in range(plan.rounds) for i in range(plan.round(5, number).sends)]
@@ -171,9 +171,9 @@ def test_a_pattern_is_what_the_schedule_sends() -> None:
 
 
 def test_many_processes_are_joined_to_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = pattern.traffic(HALO, 16)
+    whole = pattern.traffic(HALO, 16)[0]
     monkeypatch.setattr(pattern, "MOST", 8)
-    joined = pattern.traffic(HALO, 16)
+    joined = pattern.traffic(HALO, 16)[0]
     assert joined == pytest.approx(whole.reshape(8, 2, 8, 2).sum(axis=(1, 3)))
 
 
@@ -186,7 +186,7 @@ def test_what_a_process_sends_does_not_depend_on_how_processes_are_joined(
     dataset = factory(("halo-1",), (10,), figure={"kind": "pattern"})
     base = json.loads(dataset.attrs["base_json"])
     dataset.attrs["base_json"] = json.dumps(base | {"workload": ring.canonical()})
-    assert pattern.traffic(ring, 10).shape == ({400: 10, 8: 5, 3: 3}[most],) * 2
+    assert pattern.traffic(ring, 10)[0].shape == ({400: 10, 8: 5, 3: 3}[most],) * 2
     each = 2 * 4 * 4 * 8
     assert numbers(dataset).rows[-1] == ["Sent by a process, bytes", str(each), str(each)]
 
@@ -206,7 +206,7 @@ def test_a_pattern_needs_one_workload(factory: Factory) -> None:
     dataset.attrs["base_json"] = json.dumps(base | {"workload": HALO.canonical()})
     axes = draw(dataset).axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("Destination", "Source")
-    assert values_of(axes.collections[0]).count() == np.count_nonzero(pattern.traffic(HALO, 16))
+    assert values_of(axes.collections[0]).count() == np.count_nonzero(pattern.traffic(HALO, 16)[0])
     dataset.attrs["base_json"] = json.dumps(base | {"workload": {}})
     with pytest.raises(ValueError, match="needs one workload"):
         panels(dataset)
