@@ -124,13 +124,9 @@ static void let_go(const char* which) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Communicators are told apart by the order of the calls that make them, not by that of their first uses. */
-static void copied(void) {
-    MPI_Comm first, second;
+/* Sends through two communicators, and receives what comes through the second first; frees both. */
+static void use_in_turn(MPI_Comm first, MPI_Comm second) {
     MPI_Request requests[2];
-    MPI_Comm_idup(MPI_COMM_WORLD, &first, &requests[0]);
-    MPI_Comm_idup(MPI_COMM_WORLD, &second, &requests[1]);
-    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     if (rank == 0) {
         MPI_Isend(out, 101, MPI_BYTE, 1, 7, first, &requests[0]);
         MPI_Isend(out, 102, MPI_BYTE, 1, 7, second, &requests[1]);
@@ -141,6 +137,16 @@ static void copied(void) {
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     MPI_Comm_free(&first);
     MPI_Comm_free(&second);
+}
+
+/* Communicators are told apart by the order of the calls that make them, not by that of their first uses. */
+static void copied(void) {
+    MPI_Comm first, second;
+    MPI_Request requests[2];
+    MPI_Comm_idup(MPI_COMM_WORLD, &first, &requests[0]);
+    MPI_Comm_idup(MPI_COMM_WORLD, &second, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    use_in_turn(first, second);
 }
 
 /* Sends that are done at once share a handle, with each other and with those to nobody. None of these waits needs what
@@ -453,21 +459,11 @@ static void large_windows(void) {
 static void of_groups(void) {
     MPI_Group group;
     MPI_Comm first, second;
-    MPI_Request requests[2];
     MPI_Comm_group(MPI_COMM_WORLD, &group);
     MPI_Comm_create_from_group(group, "first", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &first);
     MPI_Comm_create_from_group(group, "second", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &second);
-    if (rank == 0) {
-        MPI_Isend(out, 101, MPI_BYTE, 1, 7, first, &requests[0]);
-        MPI_Isend(out, 102, MPI_BYTE, 1, 7, second, &requests[1]);
-    } else {
-        MPI_Irecv(in, 102, MPI_BYTE, 0, 7, second, &requests[0]);
-        MPI_Irecv(in + 200, 101, MPI_BYTE, 0, 7, first, &requests[1]);
-    }
-    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     MPI_Group_free(&group);
-    MPI_Comm_free(&first);
-    MPI_Comm_free(&second);
+    use_in_turn(first, second);
 }
 
 /* Messages in partitions meet in the order in which they are made, whatever order they start in. */
