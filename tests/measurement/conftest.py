@@ -79,25 +79,13 @@ def reframe(tmp_path: Path) -> Callable[..., Run]:
     def run(folder: Path, *arguments: str, to_report: bool = True, **environment: str) -> Run:
         report = tmp_path / "report.json"
         report.unlink(missing_ok=True)
+        command = [sys.executable, str(Path(sys.executable).with_name("reframe")), "--nocolor"]
+        command += ["-C", str(CHECKS / "config.py"), "-c", str(CHECKS), "-R"]
+        command += ["--report-file", str(report)] if to_report else []
+        command += ["--stage", str(tmp_path / "stage"), "--output", str(tmp_path / "output"), *arguments]
+        variables = {**os.environ, "TRAMONTANE_PROJECT": str(folder), **environment}
         done = subprocess.run(
-            [
-                *(sys.executable, str(Path(sys.executable).with_name("reframe")), "--nocolor"),
-                *(
-                    "-C",
-                    str(CHECKS / "config.py"),
-                    "-c",
-                    str(CHECKS),
-                    "-R",
-                    *(("--report-file", str(report)) if to_report else ()),
-                ),
-                *("--stage", str(tmp_path / "stage"), "--output", str(tmp_path / "output"), *arguments),
-            ],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "TRAMONTANE_PROJECT": str(folder), **environment},
-            timeout=600,
+            command, cwd=folder, capture_output=True, text=True, check=False, env=variables, timeout=600
         )
         return Run(done, report)
 
