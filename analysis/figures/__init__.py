@@ -29,16 +29,12 @@ if TYPE_CHECKING:
     from matplotlib.gridspec import SubplotSpec
 
 
-def _none(_dataset: "xr.Dataset", _spec: FigureSpec) -> list[Table]:
-    return []
-
-
 class Family(NamedTuple):
     """What can be made of a dataset and its ``figure`` block: the panels, the same as numbers, and what follows."""
 
     panels: Callable[["xr.Dataset", FigureSpec], list[Panel]]
     numbers: Callable[["xr.Dataset", FigureSpec], Table]
-    summaries: Callable[["xr.Dataset", FigureSpec], list[Table]] = _none
+    summaries: Callable[["xr.Dataset", FigureSpec], list[Table]] = lambda _dataset, _spec: []
 
 
 #: Families by the name that a ``figure`` block gives as its ``kind``.

@@ -58,7 +58,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
         axes = figure.add_subplot(cell)
-        return [Drawn(axes, _draw_bars(axes, shares, _x_text(dataset, spec)))]
+        return [Drawn(axes, _draw_bars(axes, shares, scaling.axis_text(dataset, spec.x, spec.x_label, "")))]
 
     if shares["x"].nunique() == 1:
         shares = _with_printed(shares, printed.of_steps(dataset, spec))
@@ -230,7 +230,3 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
     if len(labels) > 1:
         entries += [Patch(alpha=0, label=f"{number}: {label}") for number, label in enumerate(labels, 1)]
     return entries
-
-
-def _x_text(dataset: xr.Dataset, spec: FigureSpec) -> str:
-    return scaling.axis_text(dataset, spec.x, spec.x_label, "")

@@ -116,7 +116,9 @@ def studies(root: Path, scale: str, page: Path) -> list[Study]:
     every = {name.removeprefix("over-").removesuffix(f"-{scale}"): read_study(file) for name, file in own.items()}
     ran = {name: data for name, data in every.items() if _is_of_now(name, data, root)}
     there = published.studies(root, scale)
-    found = {name: data for name, data in ran.items() if name not in there or _decided(data)}
+    found = {
+        name: data for name, data in ran.items() if name not in there or any(own["evaluated"] for own in data["claims"])
+    }
     for name in there.keys() - found.keys():
         # Points may be there before a study has ended and written its file: these come first, as everywhere.
         found[name] = published_studies.known(name, root, scale, source=str(there[name]))
@@ -127,10 +129,6 @@ def studies(root: Path, scale: str, page: Path) -> list[Study]:
 def _is_of_now(name: str, data: Mapping[str, Any], root: Path) -> bool:
     """Return whether a study would still draw these machines; True where its file is not there to say so."""
     return not (root / SAMPLES / f"{name}.yaml").exists() or is_of(data, name, root)
-
-
-def _decided(data: Mapping[str, Any]) -> bool:
-    return any(own["evaluated"] for own in data["claims"])
 
 
 def _study(name: str, data: Mapping[str, Any], root: Path, scale: str, page: Path) -> Study:

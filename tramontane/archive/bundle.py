@@ -127,7 +127,9 @@ def versions(root: Path, scale: str) -> dict[str, Any]:
         "tramontane": __version__,
         "scale": scale,
         "command": json.loads(layout.plan.read_text(encoding="utf-8"))["command"] if layout.plan.exists() else "",
-        "created": max((own["created"] for own in known), default=_iso(_EPOCH)),
+        "created": max(
+            (own["created"] for own in known), default=datetime.datetime(*_EPOCH, tzinfo=datetime.UTC).isoformat()
+        ),
         "points": len(identities),
         "records": len(records),
         "git_commit": ", ".join(each("git_commit")),
@@ -176,10 +178,6 @@ makes datasets, figures and report anew in this folder, from the records alone.
 
 def _json(data: Any) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
-
-
-def _iso(stamp: tuple[int, int, int, int, int, int]) -> str:
-    return datetime.datetime(*stamp, tzinfo=datetime.UTC).isoformat()
 
 
 def _entry(place: PurePosixPath, created: str) -> zipfile.ZipInfo:

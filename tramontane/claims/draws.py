@@ -294,7 +294,7 @@ def tried(study: Study, root: Path, scale: str, size: int) -> tuple[list[Tried],
             [] if end else [each for each in outcomes(at, one, judgement) if each.margin is not None]
             for one, end in zip(campaigns, early, strict=True)
         ]
-        margins = np.array([_margin([each.margin.value for each in row if each.margin]) for row in rows])
+        margins = np.array([min((each.margin.value for each in row if each.margin), default=np.nan) for row in rows])
         most = max(rows, key=len)
         units = {each.margin.unit for row in rows for each in row if each.margin}
         ranks = [place for each in most if each.margin for place in each.margin.ranks]
@@ -348,11 +348,6 @@ def joined(first: Sequence[Tried], later: Sequence[Tried]) -> list[Tried]:
         )
         for one, other in zip(first, later, strict=True)
     ]
-
-
-def _margin(values: Sequence[float]) -> float:
-    """Return the least margin; nan if there is none."""
-    return min(values, default=np.nan)
 
 
 def _at(claim: Claim, ranks: int) -> Claim:

@@ -19,14 +19,10 @@ def _by_number_after_own(arrived: Ranks) -> Ranks:
     return np.concatenate([arrived[..., :1], np.sort(arrived[..., 1:], axis=-1)], axis=-1)
 
 
-def _by_number(arrived: Ranks) -> Ranks:
-    return np.sort(arrived, axis=-1)
-
-
 ORDERS: dict[str, Order] = {
     "order of arrival": lambda arrived: arrived,
     "fixed order at each rank": _by_number_after_own,
-    "one order of all ranks": _by_number,
+    "one order of all ranks": lambda arrived: np.sort(arrived, axis=-1),
 }
 
 

@@ -52,7 +52,8 @@ def make_point(row: Row, networks: dict[str, Network], model: str) -> Point:
     _refuse_what_is_not_ours(row)
     network = networks.get(row["topo"])
     if network is None:
-        raise row.mistake("topo", f"a name of validation/topologies.csv: {', '.join(networks)}", _near(row, networks))
+        allowed = f"a name of validation/topologies.csv: {', '.join(networks)}"
+        raise row.mistake("topo", allowed, closest(row["topo"], networks))
     ranks, workload, machine = row.whole("P"), _workload(row), _machine(row, network, model)
     return measured_point(ranks, workload, machine, seed=row.whole("seed", least=0))
 
@@ -191,10 +192,6 @@ def _routing(row: Row, network: Network) -> str:
     routing = "round-robin" if is_tree and row["routing"] == "minimal" else row["routing"]
     check({**network.machine, "routing": routing}, row.source, row.line)
     return routing
-
-
-def _near(row: Row, networks: dict[str, Network]) -> str | None:
-    return closest(row["topo"], networks)
 
 
 def _reason(error: ValidationError) -> str:

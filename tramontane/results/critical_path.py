@@ -11,6 +11,7 @@ import bisect
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from tramontane.results.timeline import WAITING, Stretch
@@ -84,7 +85,9 @@ def critical_path(stretches: Iterable[Stretch], span: tuple[float, float]) -> li
 
     while time > start:
         before = [
-            (of, place) for of in by_rank.get(rank, ()) if (place := bisect.bisect_left(of, time, key=_begin)) > 0
+            (of, place)
+            for of in by_rank.get(rank, ())
+            if (place := bisect.bisect_left(of, time, key=attrgetter("begin"))) > 0
         ]
         if not before:
             add(NOTHING, start)
@@ -106,10 +109,6 @@ def critical_path(stretches: Iterable[Stretch], span: tuple[float, float]) -> li
         add("network", last.since, last)
         rank = last.origin
     return parts[::-1]
-
-
-def _begin(stretch: Stretch) -> float:
-    return stretch.begin
 
 
 def _nearness(stretch: Stretch, time: float) -> tuple[float, bool, int]:

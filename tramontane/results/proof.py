@@ -29,7 +29,7 @@ _PROOF = ("format", _SUM, _MATRIX)
 
 def digest(data: Any) -> str:
     """Return a checksum of plain data, whatever the order of its keys."""
-    return hashlib.sha256(_text(data).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def identity_of(point: dict[str, Any]) -> str:
@@ -144,10 +144,6 @@ def checked_matrix(record: dict[str, Any], file: Path, opened: IO[bytes] | None 
     if digest(matrix) != record[_MATRIX]:
         raise ValueError(f"{file.name} does not belong to it")
     return matrix
-
-
-def _text(data: Any) -> str:
-    return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
 
 def _refuse(text: str) -> Any:

@@ -200,13 +200,9 @@ def _check_axis(expansion: Expansion) -> None:
     """Refuse words along an axis of numbers (InputError): known before any point runs, and seen when all have."""
     figure = expansion.experiment.figure
     values = expansion.dims.get(figure.x, [])
-    if figure.kind in (*AGAINST_X, "radix") and not all(map(_is_number, values)):
+    if figure.kind in (*AGAINST_X, "radix") and any(isinstance(value, bool | str) for value in values):
         path = expansion.experiment.path
         raise InputError(path, "figure.x", figure.x, "a dimension whose values are numbers")
-
-
-def _is_number(value: Coordinate) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _check_twice(expansion: Expansion) -> None:

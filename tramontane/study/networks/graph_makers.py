@@ -291,12 +291,9 @@ def _hyperx_rules(machine: Machine) -> Rules:
 def _tree_rules(machine: Machine) -> Rules:
     """D-mod-k: the ways up from a level are shared by as many consecutive nodes as there are ways to it."""
     net = machine.facts
-    spread = {name: _ways(net.shape, net.geometry, level) for level, name in enumerate(_ups(net.link_classes))}
+    ups = [name for name in net.link_classes if name.startswith("up-")]
+    spread = {name: _ways(net.shape, net.geometry, level) for level, name in enumerate(ups)}
     return {"spread": lambda found, a: spread[net.link_classes[found.link_class[a]]]}
-
-
-def _ups(classes: Sequence[str]) -> list[str]:
-    return [name for name in classes if name.startswith("up-")]
 
 
 def _ways(shape: str, geometry: Sequence[int], level: int) -> int:
