@@ -120,6 +120,11 @@ def test_a_statement_that_stands_in_two_files_is_found_before_anything_runs(tmp_
         ("{kind: slower, of: a, than: b, between: 64}", "between: found 64; allowed: a list"),
         ("{kind: slower, of: a, than: b, between: [x, 64]}", "between[0]: found 'x'; allowed: a number"),
         ("{kind: slower, of: a, than: b, by: 1 %}", "by: found '1 %'; allowed: a number"),
+        ("{kind: apart, of: a, than: b, ratio: [1, 2], every: 3}", "every: found 3; allowed: true or false"),
+        (
+            "{kind: printed, of: a, seconds: {'4': 1.0e+18}, within: 1}",
+            "seconds.4: found 1e+18; allowed: a number below",
+        ),
     ],
 )
 def test_a_check_that_every_result_or_none_fulfils_is_refused(tmp_path: Path, check: str, line: str) -> None:

@@ -164,8 +164,10 @@ _ALLOWED = {
     **dict.fromkeys(("list_type", "tuple_type"), "a list"),
     **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
     **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
     "greater_than": "a number of more than {gt:g}",
     "greater_than_equal": "a number, {ge:g} or more",
+    "less_than": "a number below {lt:g}",
 }
 """What is allowed by the type of a mistake, in place of pydantic's own words."""
 
