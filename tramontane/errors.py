@@ -95,7 +95,7 @@ class InputError(Exception):
         head = ": ".join(_cut(part, MOST) for part in (display_path(self.source), self.key, self.problem) if part)
         hint = f" did you mean '{self.hint}'?" if self.hint else ""
         where = f" (at {self.where})" if self.where else ""
-        more = f" (and {self.more} more)" if self.more else ""
+        more = f" (and {self.more} more mistake{'s' if self.more > 1 else ''})" if self.more else ""
         line = f"{head};{hint} allowed: {self.allowed or 'nothing'}{where}{more}"
         return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in " ".join(line.split()))
 

@@ -305,7 +305,8 @@ private:
                 found.others = ranks(numbers);
                 break;
             case Did::threads:
-                throw Mistake{"calls of several threads", "those of one thread a rank"};
+                throw Mistake{"calls of several threads with MPI_THREAD_MULTIPLE",
+                              "those of one, or MPI_THREAD_SERIALIZED"};
             case Did::untold:
                 if (name == "Request_free") {
                     throw Mistake{"a receive whose request is freed before it has ended", "a wait for each receive"};

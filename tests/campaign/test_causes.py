@@ -35,7 +35,7 @@ def block(rule: str = "draw_figure", log: str = "a.log", message: str = "None", 
 def test_the_last_line_of_a_job_is_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.log").write_text("Traceback\nKeyError: 'figure'\n\n")
-    log = written(tmp_path, block(), block(log="b.log"))
+    log = written(tmp_path, block(), block(log="b.log", job=4))
     assert why(log, tmp_path) == "draw_figure failed: KeyError: 'figure'; see a.log, b.log, snakemake.log"
 
 
@@ -46,7 +46,7 @@ def test_a_job_that_slurm_does_not_take_is_told(tmp_path: Path, monkeypatch: pyt
     assert line == "run_batch failed: Invalid account or account/partition; see a.log, snakemake.log"
     ended = "SLURM-job '7' failed, SLURM status is: 'OUT_OF_MEMORY'. Detailed failure reason unavailable"
     line = why(written(tmp_path, block("run_batch", message=ended)), tmp_path)
-    assert line == "run_batch failed: OUT_OF_MEMORY; see a.log, snakemake.log"
+    assert line == "run_batch failed: job 7 OUT_OF_MEMORY; see a.log, snakemake.log"
 
 
 @pytest.mark.parametrize("last", ["1.5 s simulated in 0.2 s", "1.5 s measured", "failed: deadlock"])
@@ -56,10 +56,39 @@ def test_what_a_batch_says_of_a_point_is_no_cause(tmp_path: Path, monkeypatch: p
     (tmp_path / "a.log").write_text(f"0123456789abcdef {last}\n")
     ended = "SLURM-job '7' failed, SLURM status is: 'OUT_OF_MEMORY'. Detailed failure reason unavailable"
     line = why(written(tmp_path, block("run_batch", message=ended)), tmp_path)
-    assert line == "run_batch failed: OUT_OF_MEMORY; see a.log, snakemake.log"
+    assert line == "run_batch failed: job 7 OUT_OF_MEMORY; see a.log, snakemake.log"
     killed = "Command '['bash', 'x']' died with <Signals.SIGKILL: 9>.\n"
     line = why(written(tmp_path, block("run_batch"), after=killed), tmp_path)
     assert line == "run_batch failed: its process was ended by signal 9 (SIGKILL); see a.log, snakemake.log"
+
+
+def test_the_last_attempt_of_a_job_of_slurm_is_told_with_its_logs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the plug-in writes it, which adds Slurm's log of each attempt to the batch's own."""
+    root = tmp_path / "a, b"
+    logs = root / ".snakemake" / "slurm_logs"
+    logs.mkdir(parents=True)
+    monkeypatch.chdir(root)
+    attempts = [
+        block("run_batch", f"a.log, {logs}/{job}.log", f"SLURM-job '{job}' failed, SLURM status is: 'FAILED'.")
+        for job in (7, 8)
+    ]
+    log = written(root, *attempts)
+    places = "see a.log, .snakemake/slurm_logs/8.log, snakemake.log"
+    assert why(log, root) == f"run_batch failed: job 8 FAILED; {places}"
+    (root / "a.log").write_text("0123456789abcdef 1.5 s simulated in 0.2 s\n")
+    (logs / "7.log").write_text("slurmstepd-n1: error: Detected 1 oom_kill event\n")
+    (logs / "8.log").write_text(
+        "Select jobs to execute...\n"
+        "slurmstepd-n1: error: *** JOB 8 ON n1 CANCELLED AT 2026-11-30T03:58:31 DUE TO TIME LIMIT ***\n"
+        "slurmstepd-n1: error: more of it\n"
+        "At least one job did not complete successfully.\n"
+    )
+    told = "*** JOB 8 ON n1 CANCELLED AT 2026-11-30T03:58:31 DUE TO TIME LIMIT ***"
+    assert why(log, root) == f"run_batch failed: {told}; {places}"
+    (root / "a.log").write_text("2 points killed (out of memory?), to be tried again\n")
+    assert why(log, root).startswith("run_batch failed: 2 points killed (out of memory?), to be tried again; see a.log")
 
 
 def test_a_job_that_is_not_sent_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

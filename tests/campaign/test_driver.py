@@ -29,6 +29,10 @@ def test_the_header_says_what_is_there_and_what_is_to_be_run(project: Path, exec
     [line] = header(make_plan(project, "smoke", resources=Resources(cores=2)), OPTIONS)
     assert re.match(r"smoke: 1 experiment, 5 points, 0 done, 5 to run in \d batch(es)?; about ", line)
     assert line.endswith(" of processor time on 2 cores")
+    # Cores of the login node do nothing for a campaign on a cluster.
+    cluster = make_plan(project, "smoke", resources=Resources(cluster=True))
+    [line] = header(cluster, dataclasses.replace(OPTIONS, threads=4))
+    assert line.endswith(" of processor time in jobs of Slurm, 4 cores for each point")
     [line] = header(make_plan(project, "smoke", resources=Resources(device="gpu")), OPTIONS)
     assert re.search(r"5 to run in 1 batch; about [^,]* on a GPU$", line)
     execute(project)

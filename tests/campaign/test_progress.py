@@ -3,13 +3,21 @@
 import io
 import os
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.points import POINT
 from tramontane.campaign.packing import Job
-from tramontane.campaign.progress import CampaignTally, PlainProgress, Tally, progress
+from tramontane.campaign.progress import (
+    QUEUE_SECONDS,
+    CampaignTally,
+    ClusterTally,
+    PlainProgress,
+    Tally,
+    progress,
+)
 from tramontane.results.store import Store
 from tramontane.study.points.points import Point
 
@@ -131,6 +139,33 @@ def test_jobs_of_a_cluster_may_be_more_than_the_cores_here(tmp_path: Path, monke
         write(tally.store, point(number), wall_s=100.0)
     tally.update()
     assert tally.remaining() == pytest.approx(300, rel=0.02)
+
+
+def test_of_a_cluster_is_told_where_the_jobs_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long they wait nobody knows, so there is no word of how long the campaign takes."""
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    jobs = tally_of(tmp_path, *[600.0] * 4).jobs
+    queue: tuple[int, Counter[str]] = (0, Counter({"PartitionDown": 1}))
+    tally = ClusterTally(
+        jobs, Store(tmp_path), since=10**18, cores=2, started=now, log=tmp_path / "log", queue=lambda: queue
+    )
+    tally.update()
+    assert tally.line() == "0/4 points; about 40 min of processor time left"
+    now += 3600
+    tally.update()
+    assert tally.line() == "0/4 points; about 40 min of processor time left; 1 job waiting (PartitionDown)"
+    queue = (2, Counter({"Priority": 1, "Resources": 3}))
+    finish(tally, 0)  # the queue is not looked at again so soon
+    assert tally.line() == "1/4 points; about 30 min of processor time left; 1 job waiting (PartitionDown)"
+    now += QUEUE_SECONDS
+    tally.update()
+    words = "2 jobs running, 3 jobs waiting (Resources), 1 job waiting (Priority)"
+    assert tally.line() == f"1/4 points; about 30 min of processor time left; {words}"
+    queue = (0, Counter())  # Slurm does not answer
+    now += QUEUE_SECONDS
+    tally.update()
+    assert tally.line() == "1/4 points; about 30 min of processor time left"
 
 
 def test_a_log_gets_a_line_for_every_tenth_and_every_half_minute(tmp_path: Path) -> None:

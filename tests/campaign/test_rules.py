@@ -99,15 +99,16 @@ def test_a_job_is_sent_again_with_more_of_what_it_lacked(
     batch = plan.batches[0].identity
     here = Path.cwd()
     said = [
-        f"{number}|{state}|rule_run_batch_wildcards_smoke_{batch}|{here}" for number, state in enumerate(endings, 9)
+        f"{number}|{state}|rule_run_batch_wildcards_smoke_{batch}|None|{here}"
+        for number, state in enumerate(endings, 9)
     ]
     others = ["3|TIMEOUT|rule_run_batch_wildcards_smoke_0123456789abcdef", f"99|RUNNING|{batch}", "5|FAILED|(null)"]
-    elsewhere = f"98|TIMEOUT|rule_run_batch_wildcards_smoke_{batch}|{here}/other|checkout"
+    elsewhere = f"98|TIMEOUT|rule_run_batch_wildcards_smoke_{batch}|None|{here}/other|checkout"
     asked: list[tuple[str, ...]] = []
 
-    def ask(*command: str) -> str:
+    def ask(*command: str, patience: float) -> str:
         asked.append(command)
-        return "\n".join([*(f"{line}|{here}" for line in others), *said, elsewhere])
+        return "\n".join([*(f"{line}|None|{here}" for line in others), *said, elsewhere])
 
     monkeypatch.setattr(slurm, "_ask", ask)
     wildcards = SimpleNamespace(scale="smoke", batch=batch)

@@ -66,6 +66,19 @@ def test_a_name_that_is_not_there_is_one_line(tmp_path: Path, file: str, old: st
     assert "\n" not in str(caught.value)
 
 
+def test_a_statement_that_stands_in_two_files_is_found_before_anything_runs(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "configs", tmp_path / "configs")
+    first = tmp_path / "configs" / "claims" / "timestep.yaml"
+    second = first.with_name("again.yaml")
+    shutil.copy(first, second)
+    with pytest.raises(
+        InputError, match=r"again\.yaml: claims\.T-1: also in .*timestep\.yaml; allowed: each statement"
+    ):
+        validate_file(second)
+    second.write_text("claims: [")  # what is wrong there, its own check says
+    assert validate_file(first) == "claims"
+
+
 @pytest.mark.parametrize(
     ("check", "line"),
     [
@@ -96,13 +109,22 @@ def test_a_name_that_is_not_there_is_one_line(tmp_path: Path, file: str, old: st
         ),
         (
             "{kind: meets, of: a, than: b, at: 1000, within: 0}",
-            "within: found 0; allowed: input should be greater",
+            "within: found 0; allowed: a number, 1 or more",
         ),
         (
             "{kind: meets, of: a, than: b, at: 1000, within: 0.5}",
-            "within: found 0.5; allowed: input should be greater",
+            "within: found 0.5; allowed: a number, 1 or more",
         ),
-        ("{kind: meets, of: a, than: b, at: 0, within: 2}", "at: found 0; allowed: input should be greater than 0"),
+        ("{kind: meets, of: a, than: b, at: 0, within: 2}", "at: found 0; allowed: a number of more than 0"),
+        ("{kind: slower, of: a, than: b, between: [64]}", "between[1]: missing; allowed: a value"),
+        ("{kind: slower, of: a, than: b, between: 64}", "between: found 64; allowed: a list"),
+        ("{kind: slower, of: a, than: b, between: [x, 64]}", "between[0]: found 'x'; allowed: a number"),
+        ("{kind: slower, of: a, than: b, by: 1 %}", "by: found '1 %'; allowed: a number"),
+        ("{kind: apart, of: a, than: b, ratio: [1, 2], every: 3}", "every: found 3; allowed: true or false"),
+        (
+            "{kind: printed, of: a, seconds: {'4': 1.0e+18}, within: 1}",
+            "seconds.4: found 1e+18; allowed: a number below",
+        ),
     ],
 )
 def test_a_check_that_every_result_or_none_fulfils_is_refused(tmp_path: Path, check: str, line: str) -> None:

@@ -82,6 +82,25 @@ TEST_CASE("each engine goes on from what either has written, with the same bits"
     CHECK(resumed > 2 * (number - 5000));
 }
 
+TEST_CASE("rounds that ranks have left open go on as well") {
+    const ScratchFile scratch;
+    for (std::uint64_t number = 1; number < 5; ++number) {
+        Drawn drawn(every_network()[0], number);
+        REQUIRE(drawn.ranks >= 5);  // as the program asks
+        drawn.workload = small_program;
+        const auto expected = numbers(simulated(drawn, drawn.run, [] {}));
+        Run run = drawn.run;
+        run.poll_every = 50;
+        std::uint64_t moment = 1;
+        for (; killed_after(drawn, run, moment, "", scratch.path); moment += 20) {
+            INFO(number << " " << moment);
+            const Keeping kept{.from = scratch.path, .wanted = {}, .written = {}};
+            CHECK(numbers(simulated(drawn, drawn.run, [] {}, kept)) == expected);
+        }
+        CHECK(moment > 100);
+    }
+}
+
 TEST_CASE("the device engine refuses a state of several threads in one line") {
     const ScratchFile scratch;
     Drawn drawn(every_network()[0], 1);

@@ -12,12 +12,13 @@ import pytest
 
 from tramontane.errors import InputError
 from tramontane.study import SCALES, expand, load_experiment, validate_file
+from tramontane.study.experiments.claims import list_claims, load_claims
 from tramontane.study.experiments.template import new_experiment
 
 ROOT = Path(__file__).parents[2]
 PAGE, PROGRAMS = ROOT / "docs" / "new-experiment.md", ROOT / "docs" / "programs.md"
 PATTERNS, MACHINES = ROOT / "docs" / "patterns.md", ROOT / "docs" / "machines.md"
-TRACES = ROOT / "docs" / "your-application.md"
+TRACES, CLAIMS = ROOT / "docs" / "your-application.md", ROOT / "docs" / "claims.md"
 FILE = Path("configs", "experiments", "halo-latency.yaml")
 
 
@@ -129,6 +130,25 @@ def test_the_page_leads_to_a_figure(scratch: Path) -> None:
     assert len(figures) == 2
     assert figures[0] != figures[1]
     assert "10 us" in figures[1] or "10 µs" in figures[1]
+
+
+@pytest.mark.slow
+def test_a_paper_leads_to_a_verdict(scratch: Path) -> None:
+    printed = ""
+    for kind, text in dropwhile(lambda step: "new-experiment" not in step[1], steps(CLAIMS)):
+        if kind == "file":
+            with (scratch / text.split()[1]).open("a") as file:
+                file.write(text)
+        else:
+            printed = shell(text, scratch).stdout
+    assert "O-1" in printed
+    assert "at 64 to 256 processes" in printed
+    assert "1 not reproduced, 0 not evaluated" in printed
+
+
+def test_the_page_on_claims_says_whose_letters_these_are() -> None:
+    told = re.findall(r"^\| ([A-Z]) \|", CLAIMS.read_text(), flags=re.MULTILINE)
+    assert sorted(told) == sorted(load_claims(path, ROOT).paper for path in list_claims(ROOT))
 
 
 def test_a_new_experiment_is_valid_at_all_its_scales_and_small(scratch: Path) -> None:

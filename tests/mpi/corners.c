@@ -17,7 +17,8 @@ static int rank, ranks, other;
 
 static void work(double time) {
     const double begin = MPI_Wtime();
-    while (MPI_Wtime() - begin < time) {}
+    while (MPI_Wtime() - begin < time) {
+    }
 }
 
 /* Nothing of no type. */
@@ -298,6 +299,22 @@ static void threads(const char* how) {
     for (int i = 0; i < number; ++i) pthread_join(all[i], NULL);
 }
 
+/* Threads that call in turn. */
+static void* exchanges(void* bytes) {
+    MPI_Sendrecv(out, *(const int*)bytes, MPI_BYTE, other, 1, in, 200, MPI_BYTE, other, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    return bytes;
+}
+static void in_turn(void) {
+    for (int bytes = 101; bytes <= 103; ++bytes) {
+        pthread_t one;
+        pthread_create(&one, NULL, exchanges, &bytes);
+        pthread_join(one, NULL);
+    }
+    int bytes = 104;
+    exchanges(&bytes);
+}
+
 /* Closes a descriptor of a trace, as programs do that close all that they have not opened, and takes its number. */
 static void closes(const char* folder) {
     char name[64], target[4096];
@@ -524,8 +541,8 @@ static void persistent(void) {
 int main(int argc, char** argv) {
     int provided;
     MPI_Comm parent;
-    MPI_Init_thread(&argc, &argv, strstr(argv[1], "thread") != NULL ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
-                    &provided);
+    const int several = strstr(argv[1], "thread") != NULL ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    MPI_Init_thread(&argc, &argv, strcmp(argv[1], "serialized") == 0 ? MPI_THREAD_SERIALIZED : several, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Comm_get_parent(&parent);
@@ -543,6 +560,7 @@ int main(int argc, char** argv) {
     if (strcmp(what, "asked") == 0) asked();
     if (strcmp(what, "between") == 0) between();
     if (strstr(what, "thread") != NULL) threads(argv[2]);
+    if (strcmp(what, "serialized") == 0) in_turn();
     if (strcmp(what, "closes") == 0) closes(argv[2]);
     if (strcmp(what, "spawn") == 0) spawns(argv[0], parent);
     if (strcmp(what, "synchronous") == 0) synchronous();

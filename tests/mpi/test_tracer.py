@@ -34,6 +34,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tables")]
 NET = {"topology": "torus", "geometry": [4, 2, 1], "nodes_per_switch": 1, "protocol": {"negligible_size": "0 B"}}
 #: Tags of what is not a message of MPI_COMM_WORLD: of collectives, and of other communicators.
 OTHERS = 1 << 30
+SEVERAL_THREADS = (
+    "found calls of several threads with MPI_THREAD_MULTIPLE; allowed: those of one, or MPI_THREAD_SERIALIZED"
+)
 
 
 @pytest.fixture
@@ -343,9 +346,14 @@ def test_sizes_between_groups_are_not_looked_at(corner: Any) -> None:
 def test_calls_of_a_second_thread_are_refused(corner: Any, how: str) -> None:
     """Also where the first thread is in a call all the time, and where they call at once."""
     folder = corner("threads", how)
-    assert "found calls of several threads; allowed: those of one thread a rank" in refusal(folder)
+    assert SEVERAL_THREADS in refusal(folder)
     for file in folder.iterdir():
         assert mpi_traces.header(file).ranks == 2
+
+
+def test_threads_may_call_in_turn(corner: Any) -> None:
+    found = messages(point(corner("serialized"), 2))
+    assert found == Counter({(rank, 1 - rank, 1, size): 1 for rank in range(2) for size in range(101, 105)})
 
 
 def test_ranks_that_are_spawned_are_refused(mpi: Program, corner: Any, capfd: pytest.CaptureFixture[str]) -> None:
@@ -765,7 +773,7 @@ def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: s
         ({"r0": call(1, 1, 3, 1, 5, 64)}, "found communicator 3; allowed: those that a call has made"),
         ({"r0": call(1, 1, 0, 2, 5, 64)}, "found a message of rank 2; allowed: 0 to 1"),
         ({"r0": call(1, 99)}, "rank 0, call 2: found action 99 of a call; allowed: 1 to "),
-        ({"r0": call(1, 12)}, "rank 0, call 2: found calls of several threads; allowed: those of one thread a rank"),
+        ({"r0": call(1, 12)}, f"rank 0, call 2: {SEVERAL_THREADS}"),
         ({"r0": call(1, 14)}, "rank 0, call 2: found MPI_Isendrecv, or MPI_Isendrecv_replace; allowed: MPI_Isend and"),
         (
             {"r0": call(1, 16)},

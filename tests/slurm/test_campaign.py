@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import resource
 import subprocess
 import sys
 from collections.abc import Collection, Iterator
@@ -69,6 +70,21 @@ def asked(slurm: Any, what: str, earlier: Collection[str]) -> set[str]:
     return {words for job, words in rows if job not in earlier}
 
 
+def limit_login_node() -> None:
+    """Limit the processor time of a process, as login nodes do; far beyond what a campaign takes here."""
+    resource.setrlimit(resource.RLIMIT_CPU, (5000, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+def processor_time_of_batches(project: Path) -> set[str]:
+    """Return the limits of processor time of the processes that run batches of a project."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "cwd").readlink() == project and b"run-batch" in (process / "cmdline").read_bytes():
+                found |= set(re.findall(r"^Max cpu time +(\S+)", (process / "limits").read_text(), flags=re.MULTILINE))
+    return found
+
+
 @contextlib.contextmanager
 def started(project: Path, slurm: Any, **environment: str) -> Iterator["subprocess.Popen[str]"]:
     """Start a campaign, which does not outlive the test."""
@@ -80,6 +96,7 @@ def started(project: Path, slurm: Any, **environment: str) -> Iterator["subproce
         text=True,
         env={**slurm.environment, MINUTES: "0.01", **environment},
         start_new_session=True,
+        preexec_fn=limit_login_node,  # noqa: PLW1509 (there are no threads)
     )
     try:
         yield campaign
@@ -139,6 +156,8 @@ def test_jobs_that_a_killed_campaign_has_left_do_not_run_beside_those_of_the_nex
     alien = slurm.ask("sbatch", "--parsable", "--mem=10", "--output=/dev/null", "--wrap=sleep 600").strip()
     with started(project, slurm) as campaign:
         slurm.wait_for(lambda: running_steps(slurm))
+        slurm.wait_for(lambda: processor_time_of_batches(project))
+        assert "5000" not in processor_time_of_batches(project)  # that is the login node's
         campaign.kill()
         campaign.communicate(timeout=900)
     left = jobs_since(slurm, {*others, alien})

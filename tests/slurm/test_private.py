@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.waiting import PATIENCE, wait_for
-from tramontane.campaign.slurm import Attempts, Limits, attempts, find_limits, keeps_accounts, limits, minutes
+from tramontane.campaign.slurm import Attempts, Limits, attempts, find_limits, keeps_accounts, limits, minutes, queue
 from tramontane.errors import InputError
 
 PRIVATE = Path(__file__).with_name("private.py")
@@ -142,6 +142,20 @@ def test_how_jobs_ended_tells_what_they_lacked(slurm: Any, monkeypatch: pytest.M
     assert attempts("0123456789abcdef", 1) == Attempts()  # of the last one alone
     assert attempts("0123456789abcdef", 2) == Attempts(memory=1)
     assert attempts("fedcba9876543210", 1) == Attempts(memory=1)  # forgotten
+
+
+def test_jobs_that_wait_are_told_with_the_reason(slurm: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", slurm.environment["PATH"])
+    monkeypatch.chdir(tmp_path)
+    comment = "--comment=rule_run_batch_wildcards_smoke_0123456789abcdef"
+    options = ("--parsable", "--mem=10", "--output=/dev/null")
+    running = slurm.ask("sbatch", *options, comment, "--wrap=sleep 60").strip()
+    held = slurm.ask("sbatch", *options, comment, "--hold", "--wrap=sleep 60").strip()
+    other = slurm.ask("sbatch", *options, "--comment=another", "--hold", "--wrap=sleep 60").strip()
+    slurm.wait_for(lambda: slurm.jobs()[running] == "RUNNING")
+    assert queue(tmp_path, "smoke") == (1, {"JobHeldUser": 1})
+    assert queue(tmp_path, "laptop") == queue(tmp_path / "elsewhere", "smoke") == (0, {})
+    slurm.ask("scancel", running, held, other)
 
 
 def test_accounts_are_recognised() -> None:

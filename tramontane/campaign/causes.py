@@ -6,7 +6,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tramontane.errors import display_path
@@ -22,11 +22,14 @@ _LOGS = 3
 _LONGEST = 300
 
 _BLOCK = re.compile(r"^Error in rule (\w+).*?:\n((?:[ \t]+\S.*\n?|\n(?=[ \t]))*)", re.MULTILINE)
-#: What Slurm says of a job, and what it says where it takes none.
-_SAID = (
-    re.compile(r"The error message was '(?:sbatch: )?(?:error: )?(.+?)'?\.?$", re.MULTILINE),
-    re.compile(r"SLURM status is: '(\w+)'"),
-)
+#: The logs of a job: its own, and an absolute path that Slurm's plug-in adds, to one below a folder of that name.
+_LOGS_OF_JOB = re.compile(r"^\s*log: (.+) \(check log", re.MULTILINE)
+_NEXT_LOG = re.compile(r", (?=/)")
+_SLURMS = "slurm_logs"
+#: What Slurm says where it takes no job, how one has ended, and what it writes into the job's log when it ends it.
+_REFUSED = re.compile(r"The error message was '(?:sbatch: )?(?:error: )?(.+?)'?\.?$", re.MULTILINE)
+_STATUS = re.compile(r"SLURM-job '(\w+)' failed, SLURM status is: '(\w+)'")
+_OF_SLURM = re.compile(r"^slurmstepd\S*: error: (.+)", re.MULTILINE)
 #: What is wrong with a job before it is sent, such as its account; in lines of its own, up to the time of what follows.
 _UNSENT = re.compile(r"^Exception in run_job for rule \w+: (.+?)(?=\n\[|\Z)", re.MULTILINE | re.DOTALL)
 #: How a job's command ended that said nothing itself.
@@ -42,12 +45,23 @@ _CAUSED = re.compile(r"\[Errno \d+\] (.*)")
 _CONSEQUENCE = ("At least one job did not complete", "Exiting because a job execution failed")
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Failure:
-    """What failed of one rule."""
+    """The last attempt at a job.
 
-    logs: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    Attributes
+    ----------
+    rule : str
+        The job's rule.
+    logs : list of str
+        The job's own logs, and Slurm's of the job.
+    said : str
+        What Slurm says of the job; empty if nothing.
+    """
+
+    rule: str
+    logs: list[str]
+    said: str
 
 
 def why(log: Path, root: Path, status: int = 1) -> str:
@@ -74,9 +88,10 @@ def why(log: Path, root: Path, status: int = 1) -> str:
     if not failed:
         what = "ended early" if _FINISHED.search(text) else "did not run"
         return f"the workflow {what}: {cause or 'it said nothing'}; all of it in {display_path(log.absolute())}"
-    logs = list(dict.fromkeys(name for failure in failed.values() for name in failure.logs))
+    rules = dict.fromkeys(failure.rule for failure in failed)
+    logs = list(dict.fromkeys(display_path(Path(root, name)) for failure in failed for name in failure.logs))
     places = [*logs[:_LOGS], *(["..."] if len(logs) > _LOGS else []), display_path(log.absolute())]
-    return f"{', '.join(failed)} failed{': ' if cause else ''}{cause}; see {', '.join(places)}"
+    return f"{', '.join(rules)} failed{': ' if cause else ''}{cause}; see {', '.join(places)}"
 
 
 def system_cause(folder: Path) -> str | None:
@@ -91,17 +106,18 @@ def system_cause(folder: Path) -> str | None:
     return None
 
 
-def _failures(text: str) -> dict[str, _Failure]:
-    """Return what failed, by rule; a job that was tried again and succeeded then has not failed."""
+def _failures(text: str) -> list[_Failure]:
+    """Return the jobs that failed, each by its last attempt; one that was tried again and succeeded has not failed."""
     failures: dict[str, _Failure] = {}
     for block in _BLOCK.finditer(text):
         job = re.search(r"^\s*jobid: (\d+)$", block[2], re.MULTILINE)
         if job and re.search(rf"^Finished job(?:id: )?\s*{job[1]}\b", text[block.end() :], re.MULTILINE):
             continue
-        failure = failures.setdefault(block[1], _Failure())
-        failure.logs += re.findall(r"^\s*log: (\S+) \(check log", block[2], re.MULTILINE)
-        failure.said += [found[1] for pattern in _SAID if (found := pattern.search(block[2]))]
-    return failures
+        logs = [name for found in _LOGS_OF_JOB.findall(block[2]) for name in _NEXT_LOG.split(found)]
+        refused, ended = _REFUSED.search(block[2]), _STATUS.search(block[2])
+        said = refused[1] if refused else f"job {ended[1]} {ended[2]}" if ended else ""
+        failures[job[1] if job else block[0]] = _Failure(block[1], logs, said)
+    return list(failures.values())
 
 
 def _of_file_system(folder: Path) -> Iterator[str]:
@@ -118,14 +134,15 @@ def _of_silence(folder: Path) -> Iterator[str]:
         yield f"{display_path(folder.absolute())}: {words}"
 
 
-def _of_jobs(failed: dict[str, _Failure], root: Path) -> Iterator[str]:
+def _of_jobs(failed: list[_Failure], root: Path) -> Iterator[str]:
     """Yield what jobs said last, and what the batch system says of them."""
-    for failure in failed.values():
+    for failure in failed:
         for name in failure.logs:
             last = _last_line(Path(root, name))
             if last:
                 yield last
-        yield from map(_short, failure.said)
+        if failure.said:
+            yield _short(failure.said)
 
 
 def _of_snakemake(text: str) -> Iterator[str]:
@@ -146,11 +163,15 @@ def _of_snakemake(text: str) -> Iterator[str]:
 
 
 def _last_line(log: Path) -> str:
+    """Return the last line of a job's own log, or what Slurm has written first into its log of the job."""
     try:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        text = log.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    last = next((line for line in reversed(lines) if line.strip()), "")
+    if _SLURMS in log.parts:  # else it is Snakemake's, of no use
+        found = _OF_SLURM.search(text)
+        return _short(found[1]) if found else ""
+    last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
     return "" if _POINT.match(last) else _short(last)
 
 

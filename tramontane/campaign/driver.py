@@ -4,6 +4,7 @@ All words go to standard error; the last line of standard output is the path of 
 """
 
 import contextlib
+import functools
 import getpass
 import os
 import re
@@ -23,9 +24,9 @@ from tramontane.campaign.causes import why
 from tramontane.campaign.lock import only_one
 from tramontane.campaign.plan import Plan, Resources, check_scale, make_plan, write_plan
 from tramontane.campaign.profiles import read_profile
-from tramontane.campaign.progress import CampaignTally, progress
+from tramontane.campaign.progress import CampaignTally, ClusterTally, progress
 from tramontane.campaign.rules import Rules
-from tramontane.campaign.slurm import Limits, cancel_left, commands_first, find_limits
+from tramontane.campaign.slurm import Limits, cancel_left, commands_first, find_limits, queue
 from tramontane.errors import InputError, display_path
 from tramontane.results.store import Store
 from tramontane.substrates import devices, spack
@@ -170,8 +171,9 @@ def header(plan: Plan, options: Options) -> Iterator[str]:
         if on_gpu := sum(job.on_gpu for job in jobs):
             line += f"{roughly(plan.gpu_seconds)} on a GPU"
         if on_gpu < len(jobs):
-            line += f"{', and ' if on_gpu else ''}{roughly(plan.seconds)} of processor time on "
-            line += plural(options.cores, "core") + (f", {options.threads} for each point" * (options.threads > 1))
+            place = "in jobs of Slurm" if plan.resources.cluster else f"on {plural(options.cores, 'core')}"
+            line += f"{', and ' if on_gpu else ''}{roughly(plan.seconds)} of processor time {place}"
+            line += f", {options.threads}{' cores' * plan.resources.cluster} for each point" * (options.threads > 1)
     yield line
     if plan.published:
         yield f"{plural(len(plan.published), 'point')} of those come with the project (published/)"
@@ -249,6 +251,9 @@ def _run(plan: Plan, command: list[str], first: list[str], options: Options, loc
     since = plan.layout.plan.stat().st_mtime_ns
     jobs = {job.identity: job for job in plan.jobs}
     tally = CampaignTally(jobs, store, since, options.cores, options.threads, log=log)
+    if plan.resources.cluster:
+        look = functools.partial(queue, plan.root, plan.scale)
+        tally = ClusterTally(jobs, store, since, options.cores, options.threads, log=log, queue=look)
     with log.open("w", encoding="utf-8") as stream:
         signals.awaited = True
         workflow = _start(command, first, stream, lock, options.device)

@@ -9,6 +9,7 @@ import math
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,13 +18,15 @@ from typing import TextIO
 from tramontane.campaign.packing import Job
 from tramontane.results.proof import UNSOUND
 from tramontane.results.store import Store
-from tramontane.support.formatting import roughly
+from tramontane.support.formatting import plural, roughly
 from tramontane.support.progress_line import can_change
 
 #: Plain lines appear for each of so many parts of the points, and after so many seconds.
 PLAIN_PARTS, PLAIN_SECONDS = 10, 30.0
 #: Seconds until the speed is believed more than the estimate.
 TRUST_AFTER = 20.0
+#: How long the queue of a cluster is left alone [s].
+QUEUE_SECONDS = 20.0
 #: How the workflow says how far it is, and where the last such line surely is [B from the end of what it says].
 _STEPS, _STEPS_WITHIN = re.compile(rb"^(\d+) of (\d+) steps ", re.MULTILINE), 1 << 16
 
@@ -116,7 +119,12 @@ class Tally:
     def line(self) -> str:
         """Return how far the campaign is, in one line."""
         points = f"{self.done}/{self.total} points" + f", {self.failed} failed" * (self.failed > 0)
-        return f"{points}; {_left(self.remaining())}" if self.jobs else points
+        return f"{points}; {self.left()}" if self.jobs else points
+
+    def left(self) -> str:
+        """Return how long the points will take that have not ended, in words."""
+        seconds = self.remaining()
+        return f"{roughly(seconds)} left" if seconds > 0 else "longer than estimated"
 
     def share(self) -> float:
         """Return how much of what is being done has been done, from 0 to 1."""
@@ -131,10 +139,6 @@ def _taken(store: Store, identity: str) -> float | None:
         return None
     known = max(result.get("cpu_s", 0.0), result.get("setup_s", 0.0) + result.get("wall_s", 0.0))
     return known or None
-
-
-def _left(seconds: float) -> str:
-    return f"{roughly(seconds)} left" if seconds > 0 else "longer than estimated"
 
 
 @dataclass
@@ -185,6 +189,43 @@ class CampaignTally(Tally):
     def share(self) -> float:
         """Return how much of the points, then of the steps, has been done, from 0 to 1."""
         return super().share() if self.jobs or not self.steps_total else self.steps_done / self.steps_total
+
+
+@dataclass
+class ClusterTally(CampaignTally):
+    """Counts the points of a campaign through Slurm: nobody knows how long its jobs will wait, but where they are.
+
+    Parameters
+    ----------
+    queue : callable
+        Returns how many jobs run, and how many wait for which reason.
+    """
+
+    queue: Callable[[], tuple[int, Counter[str]]] = field(kw_only=True)
+    _jobs_known: str = ""
+    _look_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._look_at = self.started + QUEUE_SECONDS
+
+    def update(self) -> None:
+        """Look for points, or steps, that have ended, and now and then into the queue."""
+        super().update()
+        if self.jobs and time.monotonic() >= self._look_at:
+            self._jobs_known = _in_words(*self.queue())
+            self._look_at = time.monotonic() + QUEUE_SECONDS
+
+    def left(self) -> str:
+        """Return the processor time of the points that have not ended, and where the jobs are."""
+        seconds = (self.seconds_total - self.seconds_done) * self._error()
+        return f"{roughly(seconds)} of processor time left{self._jobs_known}"
+
+
+def _in_words(running: int, waiting: Counter[str]) -> str:
+    known = [f"{plural(running, 'job')} running"] * (running > 0)
+    known += [f"{plural(number, 'job')} waiting ({reason})" for reason, number in waiting.most_common()]
+    return f"; {', '.join(known)}" if known else ""
 
 
 def _end_of(log: Path) -> bytes:

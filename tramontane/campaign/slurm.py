@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from tramontane.support.slurm_times import seconds
 
 #: How long Slurm's controller is waited for [s].
 PATIENCE = 60
+#: How long, where it would hold up who asks [s].
+_GLANCE = 5
 
 _COMMANDS = ("sbatch", "squeue", "scontrol", "sinfo", "srun")
 
@@ -48,6 +51,16 @@ class Attempts:
 
     memory: int = 0
     time: int = 0
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A job as Slurm tells of it; the reason is why it waits."""
+
+    number: int
+    state: str
+    comment: str
+    reason: str
 
 
 def find_limits(profile: Path) -> Limits:
@@ -91,9 +104,9 @@ def attempts(batch: str, number: int) -> Attempts:
         How many jobs were sent; an ending that Slurm has forgotten counts as want of memory.
     """
     ended = {
-        job: state
-        for job, state, comment in _jobs(Path.cwd(), "all")
-        if comment.endswith(batch) and state in _OUT_OF_TIME | _NOT_ITS_FAULT | _FAILED
+        job.number: job.state
+        for job in _jobs(Path.cwd(), "all")
+        if job.comment.endswith(batch) and job.state in _OUT_OF_TIME | _NOT_ITS_FAULT | _FAILED
     }
     known = [ended[job] for job in sorted(ended)][-number:] if number else []
     time = sum(state in _OUT_OF_TIME for state in known)
@@ -106,25 +119,38 @@ def cancel_left(root: Path, scale: str) -> int:
 
     Others run the same points soon.
     """
-    left = [job for job, _, comment in _jobs(root, "PENDING,RUNNING,SUSPENDED") if f"_wildcards_{scale}_" in comment]
+    left = [job.number for job in _left(root, scale)]
     if left:
         _ask("scancel", *map(str, left))
     return len(left)
 
 
-def _jobs(folder: Path, states: str) -> Iterator[tuple[int, str, str]]:
-    """Yield number, state and comment of each of the user's jobs in such a state that were sent from a folder."""
+def queue(root: Path, scale: str) -> tuple[int, Counter[str]]:
+    """Return how many jobs of a campaign run, and how many wait for which reason; none if Slurm says nothing soon."""
+    left = list(_left(root, scale, patience=_GLANCE))
+    waiting = Counter(job.reason for job in left if job.state != "RUNNING")
+    return len(left) - waiting.total(), waiting
+
+
+def _left(root: Path, scale: str, patience: float = PATIENCE) -> Iterator[_Job]:
+    """Yield the jobs of a campaign that have not ended."""
+    found = _jobs(root, "PENDING,RUNNING,SUSPENDED", patience)
+    return (job for job in found if f"_wildcards_{scale}_" in job.comment)
+
+
+def _jobs(folder: Path, states: str, patience: float = PATIENCE) -> Iterator[_Job]:
+    """Yield the user's jobs in such a state that were sent from a folder."""
     # The same study has the same batches wherever it runs: others', and those of another checkout, are not these.
-    told = _ask("squeue", "--me", f"--states={states}", "--noheader", "--format=%i|%T|%k|%Z")
-    for row in (line.split("|", 3) for line in told.splitlines()):
-        if len(row) == 4 and row[0].isdigit() and Path(row[3].strip()).resolve() == folder.resolve():
-            yield int(row[0]), row[1], row[2].strip()
+    told = _ask("squeue", "--me", f"--states={states}", "--noheader", "--format=%i|%T|%k|%r|%Z", patience=patience)
+    for row in (line.split("|", 4) for line in told.splitlines()):
+        if len(row) == 5 and row[0].isdigit() and Path(row[4].strip()).resolve() == folder.resolve():
+            yield _Job(int(row[0]), row[1], row[2].strip(), row[3].strip())
 
 
-def _ask(*command: str) -> str:
+def _ask(*command: str, patience: float = PATIENCE) -> str:
     """Return what a command of Slurm's says; nothing if it fails: what it would tell is then unknown."""
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE).stdout
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
 

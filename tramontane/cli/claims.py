@@ -24,7 +24,11 @@ def claims(
     ] = None,
     over: Annotated[
         str | None,
-        typer.Option("--over", help="Over which share of the drawn machines it holds: a file of configs/samples."),
+        typer.Option(
+            "--over",
+            help="Share of the machines of a study on which it holds; a file of configs/samples.",
+            metavar="STUDY",
+        ),
     ] = None,
     size: Annotated[int | None, typer.Option("--size", min=1, help="With --over: draws; by default all.")] = None,
     waves: Annotated[int, typer.Option("--waves", min=1, max=8, help="With --over: waves that have run.")] = 1,

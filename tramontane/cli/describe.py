@@ -34,7 +34,7 @@ def describe(name: Name, scale: Scale = "laptop") -> None:
     print("machines:  ", ", ".join(planned.manifest["machines"]))
     notes = [f"{len(planned.points) - len(planned.missing)} done"]
     notes += [f"{found.failed} failed"] if found.failed else []
-    notes += [f"{found.excluded} combinations excluded"] if found.excluded else []
+    notes += [f"{plural(found.excluded, 'combination')} excluded"] if found.excluded else []
     print(f"points:     {len(planned.points)} at scale {scale} ({', '.join(notes)})")
     if found.jobs:
         print(

@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from tramontane.errors import InputError, show
 from tramontane.study.catalogue import list_machines, load_machine
 from tramontane.study.checking import NamedGrid, PrintedAlgorithm, PrintedNetwork, Reference
-from tramontane.study.experiments.claims import Claims, Judgement
+from tramontane.study.experiments.claims import Claim, Claims, Judgement
 from tramontane.study.experiments.experiments import Experiment
 from tramontane.study.experiments.studies import Study
 from tramontane.study.networks import network
@@ -213,7 +213,7 @@ def _step() -> Json:
 def _default(field: FieldInfo) -> Any:
     """Return a default as it would be written in YAML."""
     value = field.default
-    if field.is_required() or value is None or isinstance(value, BaseModel | dict | list):
+    if field.is_required() or value is None or isinstance(value, BaseModel | dict | list | tuple):
         return None
     quantity = next((item for item in field.metadata if isinstance(item, units.Quantity)), None)
     return units.format_quantity(value, quantity.dimension) if quantity and value != quantity.word else value
@@ -303,6 +303,9 @@ def tables(root: Path) -> dict[str, str]:
         "figure": _rows_table(list(_rows(Experiment.model_fields["figure"].annotation, "figure."))),
         "plausible": _model_table(Plausible),
         "study": _model_table(Study),
+        "claims": _model_table(Claims),
+        "checks": _checks_table(),
+        "judgement": _judgement_table(),
         "grid": _model_table(NamedGrid),
         "reference": _model_table(Reference),
         "library": _model_table(LibraryAlgorithm),
@@ -369,6 +372,7 @@ def _kinds_of(annotation: Any) -> list[str]:
         return []
     plain = origin or annotation
     kinds = {bool: "true or false", int: "number", float: "number", str: "text", list: "list", dict: "mapping"}
+    kinds[tuple] = "`[least, most]`"
     return ["mapping" if issubclass(plain, BaseModel) else kinds[plain]]
 
 
@@ -417,6 +421,22 @@ def _units_table() -> str:
         for dimension in dimensions
     ]
     return markdown(["quantity", "units", "canonical form, whole numbers of"], rows)
+
+
+def _checks_table() -> str:
+    """Return the keys of each kind of check; `kind` and `source` have all of them."""
+    rows = [
+        [f"`{tag(check)}`", *row]
+        for check in elements(Claim.model_fields["checks"])
+        for row in _rows(check, "")
+        if row[0] not in ("`kind`", "`source`")
+    ]
+    return markdown(["check", "key", "value", "default", "meaning"], rows)
+
+
+def _judgement_table() -> str:
+    rows = [[f"`{name}`", field.description or ""] for name, field in Judgement.model_fields.items()]
+    return markdown(["number", "meaning"], rows)
 
 
 def _networks_table() -> str:

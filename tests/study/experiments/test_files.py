@@ -166,7 +166,9 @@ def test_show_is_short_and_reads_like_yaml() -> None:
 
 def test_an_error_is_one_line_without_the_working_directory(project: Path) -> None:
     error = InputError(project / "a.yaml", "x.y", "line\nbreak", "z", hint="h", where="ranks=3", more=2)
-    assert str(error) == "a.yaml: x.y: found 'line break'; did you mean 'h'? allowed: z (at ranks=3) (and 2 more)"
+    assert (
+        str(error) == "a.yaml: x.y: found 'line break'; did you mean 'h'? allowed: z (at ranks=3) (and 2 more mistakes)"
+    )
 
 
 def test_bars_of_steps_need_programs_on_the_simulator(project: Path, line: Line) -> None:

@@ -524,7 +524,7 @@ def test_missing_file(tmp_path: Path, line: Line) -> None:
 def test_the_first_of_several_mistakes_is_the_misspelt_key(write: Write, line: Line, sample: str) -> None:
     text = sample.replace("ranks: 256", "ranks: x").replace("topology", "topolgy").replace("64 KB", "64")
     assert "machine.topolgy: unknown key" in line(load_point, write(text))
-    assert line(load_point, write(text)).endswith("(and 2 more)")
+    assert line(load_point, write(text)).endswith("(and 2 more mistakes)")
 
 
 def test_a_count_no_decomposition_fits(write: Write, line: Line) -> None:

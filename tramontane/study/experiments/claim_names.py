@@ -1,5 +1,6 @@
 """Checks that what statements name exists: experiments, their dimensions and coordinates, curves, names of choices."""
 
+import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
@@ -8,7 +9,7 @@ from typing import NoReturn
 
 from tramontane.errors import InputError, closest
 from tramontane.study.catalogue import list_experiments
-from tramontane.study.experiments.claims import Claim, load_claims, under
+from tramontane.study.experiments.claims import Claim, list_claims, load_claims, refuse_twice, under
 from tramontane.study.experiments.expansion import swept
 from tramontane.study.experiments.experiments import load_experiment
 from tramontane.study.reading.layers import Origin
@@ -25,7 +26,10 @@ def check_claims(path: Path, root: Path) -> None:
     """Check the statements of one paper, and that what they name exists (InputError)."""
     known = [file.stem for file in list_experiments(root)]
     dimensions = cache(lambda name: _dimensions(root / EXPERIMENTS / f"{name}.yaml"))
+    others = _elsewhere(path, root)
     for identity, claim in load_claims(path, root).claims.items():
+        if identity in others:
+            refuse_twice(path, identity, others[identity])
         here = Origin(path, "").below("claims", identity)
         _check_choices(claim, here)
         for written, text in _experiments(claim):
@@ -35,6 +39,16 @@ def check_claims(path: Path, root: Path) -> None:
                     _check_one(experiment, known, here.below(*written), "an experiment", choice)
         for written, name in _curves(claim):
             _check_curve(claim, name, dimensions, here.below(*written))
+
+
+def _elsewhere(path: Path, root: Path) -> dict[str, Path]:
+    """Return the files of the statements of all other files that can be read."""
+    found: dict[str, Path] = {}
+    for file in list_claims(root):
+        if file.resolve() != path.resolve():
+            with contextlib.suppress(InputError):  # what is wrong there, its own check says
+                found |= dict.fromkeys(load_claims(file, root).claims, file)
+    return found
 
 
 def _check_curve(claim: Claim, name: str, dimensions: Callable[[str], Dimensions], here: Origin) -> None:

@@ -7,12 +7,12 @@ ours with a reason beside them; what a check does with them is in :mod:`tramonta
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NoReturn, Self
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from tramontane.errors import InputError, show
+from tramontane.errors import InputError, display_path, show
 from tramontane.study.reading.layers import Origin
 from tramontane.study.reading.messages import explain, problem
 from tramontane.study.reading.reading import cached_yaml
@@ -588,6 +588,12 @@ def load_claims(path: Path, root: Path) -> Claims:
     return claims
 
 
+def refuse_twice(path: Path, name: str, other: Path) -> NoReturn:
+    """Refuse a statement that stands in two files (InputError)."""
+    problem = f"also in {display_path(other)}"
+    raise InputError(path, f"claims.{name}", name, "each statement once", problem=problem)
+
+
 def statements(root: Path) -> Iterator[tuple[str, tuple[str, Claim]]]:
     """Yield each statement's identifier, with the key of its paper (InputError)."""
     seen: dict[str, Path] = {}
@@ -595,7 +601,7 @@ def statements(root: Path) -> Iterator[tuple[str, tuple[str, Claim]]]:
         file = load_claims(path, root)
         for name, claim in file.claims.items():
             if name in seen:
-                raise InputError(path, f"claims.{name}", name, "each statement once", problem=f"also in {seen[name]}")
+                refuse_twice(path, name, seen[name])
             seen[name] = path
             yield name, (file.paper, claim)
 

@@ -159,6 +159,19 @@ def _follow(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[Ke
     return tuple(keys), parents
 
 
+_ALLOWED = {
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "a mapping of keys to values"),
+    **dict.fromkeys(("list_type", "tuple_type"), "a list"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    "greater_than": "a number of more than {gt:g}",
+    "greater_than_equal": "a number, {ge:g} or more",
+    "less_than": "a number below {lt:g}",
+}
+"""What is allowed by the type of a mistake, in place of pydantic's own words."""
+
+
 def _describe(detail: ErrorDetails, keys: Keys, parents: list[type[BaseModel]]) -> tuple[str, str, str | None]:
     """Return what was found, what is allowed and what was probably meant."""
     context, found = detail.get("ctx", {}), detail["input"]
@@ -179,10 +192,6 @@ def _describe(detail: ErrorDetails, keys: Keys, parents: list[type[BaseModel]]) 
             members = [model for parent in parents for model in _members(parent, keys[-2])]
             kinds = [tag(model) or "" for model in members or parents]  # of a list, the parents are its entries
             text, allowed, hint = "missing", ", ".join(kinds), None
-        case "model_type" | "model_attributes_type" | "dict_type":
-            text, allowed, hint = f"found {show(found)}", "a mapping of keys to values", None
-        case "list_type":
-            text, allowed, hint = f"found {show(found)}", "a list", None
         case "too_short" | "too_long":
             least = detail["type"] == "too_short"
             most = context["min_length" if least else "max_length"]
@@ -190,8 +199,8 @@ def _describe(detail: ErrorDetails, keys: Keys, parents: list[type[BaseModel]]) 
             entries_ = f"{most} {'entry' if most == 1 else 'entries'}"
             allowed = f"{kind} of {entries_} or more" if least else f"{kind} of at most {entries_}"
             text, hint = f"found {show(found)}", None
-        case "int_type" | "int_parsing" | "int_from_float":
-            text, allowed, hint = f"found {show(found)}", "a whole number", None
+        case kind if kind in _ALLOWED:
+            text, allowed, hint = f"found {show(found)}", _ALLOWED[kind].format(**context), None
         case _:
             text, allowed, hint = f"found {show(found)}", detail["msg"].lower(), None
     return text, allowed, hint
