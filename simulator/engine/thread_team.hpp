@@ -9,7 +9,6 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -114,7 +113,7 @@ public:
             try {
                 for (std::size_t i = 1; i < parts_.size(); ++i) threads.emplace_back([this, i] { work(i); });
                 work(0);
-            } catch (const std::system_error&) {  // there may be no more threads; those that run wait for the others
+            } catch (...) {  // there may be no more threads, or no memory; those that run wait for the others
                 fail(0);
                 for (std::size_t i = threads.size() + 1; i < parts_.size(); ++i) fail(i);
             }
