@@ -9,7 +9,6 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -92,7 +91,7 @@ class ThreadTeam {
 public:
     /// One thread for each part.
     /// \param poll called by the thread that runs all this, every now and then; may throw
-    /// \param poll_every events between its calls
+    /// \param poll_every events of all parts between its calls
     /// \param pause called by that thread after `poll` has returned true, while no part is being stepped
     ThreadTeam(const std::vector<std::unique_ptr<Part>>& parts, std::uint32_t grain, std::function<bool()> poll,
                std::uint64_t poll_every, std::function<void()> pause)
@@ -114,7 +113,7 @@ public:
             try {
                 for (std::size_t i = 1; i < parts_.size(); ++i) threads.emplace_back([this, i] { work(i); });
                 work(0);
-            } catch (const std::system_error&) {  // there may be no more threads; those that run wait for the others
+            } catch (...) {  // there may be no more threads, or no memory; those that run wait for the others
                 fail(0);
                 for (std::size_t i = threads.size() + 1; i < parts_.size(); ++i) fail(i);
             }
@@ -167,7 +166,7 @@ private:
                 continue;
             }
             const std::uint64_t events = parts_[thread]->step(state.window);
-            const bool pauses = thread == 0 && poll(events);
+            const bool pauses = thread == 0 && poll();
             said_[turn ? 1 : 0][thread] = {parts_[thread]->next(), events, pauses};
             if (!synchronise(spins)) return;
             Said all{EventQueue::ended, 0, false};
@@ -193,7 +192,7 @@ private:
             state.window = first_window();
             state.granularity.add(events);
             note(events, events);
-            if (poll(events)) pause_();
+            if (poll()) pause_();
         }
         return state;
     }
@@ -203,11 +202,10 @@ private:
         load_ = {load_.windows + 1, load_.events + events, load_.busiest + busiest};
     }
 
-    /// Whether all are to pause.
-    bool poll(std::uint64_t events) {
-        unpolled_ += events;
-        if (unpolled_ < poll_every_) return false;
-        unpolled_ = 0;
+    /// Whether all are to pause. By the first thread, whose own part may have nothing to do for long.
+    bool poll() {
+        if (load_.events - polled_ < poll_every_) return false;
+        polled_ = load_.events;
         return poll_();
     }
 
@@ -235,8 +233,8 @@ private:
     std::array<std::vector<Said>, 2> said_;  // by threads in the last window; the two take turns
     std::vector<std::exception_ptr> errors_;
     std::atomic<bool> failed_ = false;
-    std::uint64_t unpolled_ = 0;  // events since the last poll
     Load load_;
+    std::uint64_t polled_ = 0;  // events until the last poll
 };
 
 }  // namespace tramontane

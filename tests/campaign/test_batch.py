@@ -6,6 +6,7 @@ import json
 import math
 import multiprocessing
 import os
+import resource
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ import pytest
 
 from tests.simulator.points import without_costs
 from tests.waiting import PATIENCE, wait_for
+from tramontane import _simulator
 from tramontane.campaign.batch import LONGEST_TOGETHER, Stopped, UnfinishedError, run_batch, stop_on_signals
 from tramontane.campaign.deaths import TRIES
 from tramontane.errors import InputError
@@ -417,6 +419,19 @@ def test_what_a_program_of_another_does_not_say_is_named(fake: Any) -> None:
 
     with pytest.raises(PointError, match=r"^KeyError: 'time_s'$"):
         run_forked(point(4), Silent())
+
+
+def test_threads_that_the_system_refuses_are_told_as_a_limit(fake: Any) -> None:
+    class Threaded(type(fake)):  # type: ignore[misc]
+        def run(self, point: Point) -> dict[str, Any]:
+            resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+            if os.getuid() == 0:  # to whom no limit applies
+                os.setuid(65534)
+            _simulator.simulate(point.canonical(), threads=2)
+            return {}
+
+    with pytest.raises(PointError, match=r"^Resource temporarily unavailable \(limit: ulimit -u\)$"):
+        run_forked(point(4), Threaded())
 
 
 def test_a_process_that_ends_without_a_word_is_an_error(fake: Any) -> None:

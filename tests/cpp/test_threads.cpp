@@ -33,10 +33,10 @@ struct Counting {
     std::uint64_t step(std::uint64_t window) {
         if (window == fails_at) throw std::runtime_error("part that fails");
         done = window;
-        return 100'000;
+        return events;
     }
 
-    std::uint64_t last, fails_at, done = 0;
+    std::uint64_t last, fails_at, done = 0, events = 100'000;
 };
 
 std::vector<std::unique_ptr<Counting>> counting(std::uint32_t parts, std::uint64_t fails_at) {
@@ -187,12 +187,15 @@ TEST_CASE("threads tell how many windows and events there were, and what the bus
     }
 }
 
-TEST_CASE("who asks several threads to stop is heard") {
+TEST_CASE("who asks several threads to stop is heard, also where the first one's part has no events") {
     const auto stop = []() -> bool { throw std::runtime_error("stop"); };
     for (const std::uint32_t grain : {0U, ~0U}) {
-        const auto parts = counting(3, ~0ULL);
-        ThreadTeam crew(parts, grain, stop, 2'000'000, {});
-        CHECK_THROWS_WITH(crew.run(), "stop");
-        CHECK(parts[0]->done < 300);
+        for (const std::uint64_t of_first : {100'000U, 0U}) {
+            const auto parts = counting(3, ~0ULL);
+            parts[0]->events = of_first;
+            ThreadTeam crew(parts, grain, stop, 2'000'000, {});
+            CHECK_THROWS_WITH(crew.run(), "stop");
+            CHECK(parts[0]->done < 300);
+        }
     }
 }

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-from tramontane.errors import InputError
+from tramontane.errors import InputError, refused_by_system
 from tramontane.substrates import Gatherer, Keeper, Substrate, Tell, building, get
 from tramontane.support.processes import end_with_parent, processor_time, python
 
@@ -208,6 +208,8 @@ def _what_went_wrong(error: Exception) -> str:
     """Return it in one line."""
     if isinstance(error, MemoryError):
         return OUT_OF_MEMORY
+    if isinstance(error, OSError):
+        return refused_by_system(error)
     text = " ".join(f"{error}".split())
     # Of what is looked up, an error says the name alone.
     return f"{type(error).__name__}: {text}" if isinstance(error, LookupError) else text or type(error).__name__
