@@ -27,6 +27,12 @@ def write(folder: Path, text: str) -> Path:
         ("executor: slurm\ndefault-resources: {slurm_partition: debug}", Profile("slurm", "debug", None)),
         ("default-resources: [slurm_partition=debug, runtime=10]\ncores: 3", Profile("local", "debug", 3)),
         ("default-resources:\ncores: all", Profile("local", None, None)),
+        ("set-resources: {run_batch: {slurm_partition: own}}", Profile("local", "own", None)),
+        ("set-resources: ['run_batch:slurm_partition=own', 'draw_figure:runtime=3']", Profile("local", "own", None)),
+        (
+            "default-resources: {slurm_partition: all}\nset-resources: {run_batch: {slurm_partition: own}}",
+            Profile("local", "own", None),
+        ),
     ],
 )
 def test_what_is_read_of_a_profile(tmp_path: Path, text: str, found: Profile) -> None:
@@ -39,6 +45,7 @@ def test_what_is_read_of_a_profile(tmp_path: Path, text: str, found: Profile) ->
         ("executor: slurm\n  bad: [\n", "profile.yaml: not YAML (line 2)"),
         ("- executor: slurm", "profile.yaml: found [{executor: 'slurm'}]; allowed: a mapping"),
         ("default-resources: [runtime]", "profile.yaml: default-resources: found ['runtime']; allowed: a mapping of"),
+        ("set-resources: [run_batch]", "profile.yaml: set-resources: found ['run_batch']; allowed: a mapping of keys"),
         ("default-resources: 3", "profile.yaml: default-resources: found 3; allowed: a mapping of keys to values, or"),
         (None, "profile.yaml: no such file; allowed: an existing YAML file"),
     ],
