@@ -193,6 +193,7 @@ void count_waiting(Outcome& o, const Parts& parts, std::uint32_t bins) {
         [&](std::uint32_t rank) { return waiting.storage(rank); });
     for (const auto& part : parts.parts) {
         const std::vector<Stretch>& own = part->nodes.stretches();
+        check_stretches(o.timeline.size() + own.size());
         o.timeline.insert(o.timeline.end(), own.begin(), own.end());
     }
     std::sort(o.timeline.begin(), o.timeline.end(), [](const Stretch& a, const Stretch& b) {

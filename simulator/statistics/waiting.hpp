@@ -21,6 +21,14 @@ inline constexpr std::array<const char*, 8> cause_names{"late_sender", "late_rec
 inline constexpr std::uint32_t max_waiting_bins = 4096;
 inline constexpr std::size_t max_stretches = 20'000'000;
 
+/// Refuses a timeline that is too long. Of what each part of a run tells as well as of all together: so it does not
+/// depend on the number of threads.
+inline void check_stretches(std::size_t number) {
+    if (number > max_stretches) {
+        throw std::invalid_argument("timeline: found more than 20 million stretches, allowed: fewer, of fewer ranks");
+    }
+}
+
 /// Mean time that ranks waited for each cause [s], in so many bins of ranks at most.
 /// \param sums_of a rank, for messages [ticks]
 /// \param storage_of a rank, for the storage [ticks]
@@ -98,7 +106,7 @@ private:
     [[nodiscard]] Ticks& of_storage(std::uint32_t rank) { return storage_[rank]; }
     void tell(Told told, const Stretch& stretch) const {
         if (!tells(stretch.rank) || stretch.end <= stretch.begin) return;
-        if (told->size() == max_stretches) throw std::runtime_error("timeline: more than 20 million stretches");
+        check_stretches(told->size() + 1);
         told->push_back(stretch);
     }
 

@@ -382,6 +382,20 @@ def test_a_trace_that_can_not_end_is_a_mistake_of_its_file(
     assert not (here / "x.json").exists()
 
 
+@pytest.mark.parametrize("command", ["run", "utilisation", "critical-path", "timeline --output x.json"])
+def test_a_point_that_does_not_run_is_told_in_one_line(
+    here: Path, tramontane: Callable[..., Answer], command: str
+) -> None:
+    (here / "p.yaml").write_text(
+        "ranks: 2\nmachine: {topology: torus, geometry: [2, 1, 1], nodes_per_switch: 1}\n"
+        "workload: {kind: program, repeat: 250, steps: [{work: {time: 400 s}}]}\n"
+    )
+    answer = tramontane(*command.split(), "p.yaml")
+    assert (answer.status, answer.out) == (1, "")
+    assert answer.err == "p.yaml: the simulated time exceeds a day (86400 s), the end of the simulator's range\n"
+    assert not (here / "x.json").exists()
+
+
 def test_a_critical_path_of_several_cpus(here: Path, tramontane: Callable[..., Answer]) -> None:
     (here / "cpus.goal").write_text("num_ranks 2\nrank 0 { calc 2000 calc 5000 cpu 1 }\nrank 1 { calc 3000 cpu 2 }\n")
     (here / "p.yaml").write_text(

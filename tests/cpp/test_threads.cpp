@@ -14,6 +14,7 @@
 #include "memory/pool.hpp"
 #include "random.hpp"
 #include "simulation.hpp"
+#include "statistics/waiting.hpp"
 #include "testing.hpp"
 
 using namespace tramontane;
@@ -198,4 +199,10 @@ TEST_CASE("who asks several threads to stop is heard, also where the first one's
             CHECK(parts[0]->done < 300);
         }
     }
+}
+
+TEST_CASE("a timeline is too long by what all parts tell, however many there are") {
+    CHECK_NOTHROW(check_stretches(max_stretches));
+    CHECK_THROWS_WITH(check_stretches(max_stretches + 1),
+                      "timeline: found more than 20 million stretches, allowed: fewer, of fewer ranks");
 }

@@ -12,13 +12,16 @@ MISTAKE, FAILURE = 2, 1
 
 @contextlib.contextmanager
 def of_point(file: Path) -> Iterator[None]:
-    """Have mistakes that show when a point runs name its file, too."""
-    from tramontane.errors import InputError
+    """Have mistakes that show when a point runs name its file, too, and end if it does not run, as `tramontane run`."""
+    from tramontane.errors import InputError, display_path
+    from tramontane.substrates.isolation import what_went_wrong
 
     try:
         yield
     except InputError as error:
         raise error.at(file) from None
+    except Exception as error:
+        fail(f"{display_path(file)}: {what_went_wrong(error)}", FAILURE)
 
 
 def fail(message: str, status: int) -> NoReturn:

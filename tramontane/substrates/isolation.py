@@ -88,7 +88,7 @@ def run_forked_together(points: "Sequence[Point]", substrate: Gatherer, tell: Te
         try:
             substrate.run_together(points, write)
         except Exception as error:
-            stream.write(json.dumps(_what_went_wrong(error)).encode() + b"\n")
+            stream.write(json.dumps(what_went_wrong(error)).encode() + b"\n")
 
     def read(stream: BinaryIO) -> str:
         why = ""
@@ -193,7 +193,7 @@ def _answer(point: "Point", substrate: Substrate) -> bytes:
         outcome = {"mistake": {"source": str(error.source), "key": error.key, "found": None, "allowed": error.allowed}}
         outcome["mistake"] |= {"problem": error.problem, "hint": error.hint}
     except Exception as error:
-        outcome = {"error": _what_went_wrong(error)}
+        outcome = {"error": what_went_wrong(error)}
     return json.dumps(outcome).encode()
 
 
@@ -204,8 +204,8 @@ def _check(result: dict[str, Any]) -> None:
         raise RuntimeError(f"{result.get('substrate', 'the substrate')} gave {time_s!r} as the time [s], which is none")
 
 
-def _what_went_wrong(error: Exception) -> str:
-    """Return it in one line."""
+def what_went_wrong(error: Exception) -> str:
+    """Return in one line why a point did not run."""
     if isinstance(error, MemoryError):
         return OUT_OF_MEMORY
     if isinstance(error, OSError):
