@@ -21,8 +21,8 @@ inline constexpr std::array<const char*, 8> cause_names{"late_sender", "late_rec
 inline constexpr std::uint32_t max_waiting_bins = 4096;
 inline constexpr std::size_t max_stretches = 20'000'000;
 
-/// Refuses a timeline that is too long. Of what each part of a run tells as well as of all together: so it does not
-/// depend on the number of threads.
+/// Refuses a timeline that is too long. Each part of a run checks its own stretches, and the run those of all parts: so
+/// the refusal does not depend on the number of threads.
 inline void check_stretches(std::size_t number) {
     if (number > max_stretches) {
         throw std::invalid_argument("timeline: found more than 20 million stretches, allowed: fewer, of fewer ranks");

@@ -14,7 +14,8 @@
 
 namespace tramontane::testing {
 
-/// Draws points of all of these, so many of each, and calls `look(drawn, number)` for each.
+/// Draws points of each network of the device engine, `of_each` of them, and calls `look(drawn, number)` for each.
+/// \param number one less than that of the first
 template <class Look>
 void for_drawn(std::uint64_t number, int of_each, Look&& look) {
     for (const Machine& machine : networks_of_devices()) {

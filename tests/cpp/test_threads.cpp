@@ -201,7 +201,7 @@ TEST_CASE("who asks several threads to stop is heard, also where the first one's
     }
 }
 
-TEST_CASE("a timeline is too long by what all parts tell, however many there are") {
+TEST_CASE("a timeline of more than 20 million stretches is refused") {
     CHECK_NOTHROW(check_stretches(max_stretches));
     CHECK_THROWS_WITH(check_stretches(max_stretches + 1),
                       "timeline: found more than 20 million stretches, allowed: fewer, of fewer ranks");
