@@ -341,6 +341,14 @@ def test_two_coordinates_may_mean_one_point(folder: Path) -> None:
             "cross.seed: 'seed' is set by dimension 's' too; allowed: each value in one dimension",
         ),
         (
+            {
+                "cross": {"s": ["a"], "machine.geometry": [[4, 4, 4]]},
+                "variants": {"s": {"a": {"machine.geometry": {"sizes": [4, 4, 4]}}}},
+                "figure": {"x": "s"},
+            },
+            "cross.machine.geometry: 'machine.geometry' is set by dimension 's' too; allowed: each value in one dimens",
+        ),
+        (
             {"cross": {}, "figure": {}},
             "figure.x: found 'ranks'; allowed: a dimension: but the experiment varies nothing",
         ),

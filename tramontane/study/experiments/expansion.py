@@ -20,6 +20,7 @@ from tramontane.study.experiments.experiments import DRAW, MEMBER, REFERENCE, Ex
 from tramontane.study.points.loading import build_point
 from tramontane.study.points.points import SEED, Point
 from tramontane.study.reading.layers import Keys, Layers, Origin, copied, split
+from tramontane.study.sampling.paths import value_at
 from tramontane.study.sampling.plausible import PLAUSIBLE, Unstated, lay_over
 from tramontane.study.values.expressions import evaluate, names_in
 from tramontane.study.values.units import in_base_units
@@ -396,7 +397,7 @@ class _Expander:
         owners: dict[Keys, str] = {}
         for dimension in dimensions:
             for setting in {setting.path: setting for row in dimension.settings for setting in row}.values():
-                owner = owners.setdefault(setting.path, dimension.name)
+                owner = owners.setdefault(value_at(setting.path), dimension.name)
                 if owner != dimension.name:
                     raise InputError(
                         setting.origin.source,

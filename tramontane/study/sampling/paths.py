@@ -40,6 +40,11 @@ def _has_object(schema: Mapping[str, Any]) -> bool:
     return schema.get("type") == "object" or any(map(_has_object, schema.get("anyOf", ())))
 
 
+def value_at(path: Keys) -> Keys:
+    """Return the path of the value that a path leads to or into: a geometry is one value, whatever it names."""
+    return next((path[:depth] for depth in range(1, len(path)) if point_keys(path[:depth]) is None), path)
+
+
 def unknown_key(path: Keys) -> tuple[int, list[str]] | None:
     """Return the position of the first key in `path` that no point has, and those it could be; None if all exist."""
     for depth, key in enumerate(path):
