@@ -75,9 +75,13 @@ def _listed(name: str) -> SeriesStyle | None:
         if any(fnmatchcase(name, pattern) for pattern in entry["match"]):
             return SeriesStyle(mapping["colours"][entry["colour"]], entry["marker"], entry["line"], entry.get("label"))
     # A series of several dimensions ("ring-4, fifo") has the colour of its first part in all figures.
-    first, _, rest = name.partition(", ")
-    known = _listed(first) if rest else None
+    known = _listed(_first(name)) if _first(name) != name else None
     return replace(known, label=None) if known else None
+
+
+def _first(name: str) -> str:
+    """Return the first part of the name of a series of several dimensions."""
+    return name.partition(", ")[0]
 
 
 def _candidates(name: str) -> Iterator[SeriesStyle]:
@@ -125,11 +129,16 @@ def series_styles(names: Iterable[str]) -> dict[str, SeriesStyle]:
     fixed = {name: style for name in ordered if (style := _listed(name)) is not None}
     taken: set[tuple[str, str, str]] = set()
     result: dict[str, SeriesStyle] = {}
+    firsts: dict[str, SeriesStyle] = {}  # of those without an entry
+    several = len({_first(name) for name in ordered}) > 1
     for name in sorted(ordered, key=lambda name: name not in fixed):
-        chosen = fixed.get(name)
+        chosen = fixed.get(name) or (firsts.get(_first(name)) if several else None)
         if chosen is None or (chosen.colour, chosen.marker, chosen.line) in taken:
-            # Two listed names of one entry ("torus-A", "torus-B") share the colour and part by marker and line.
+            # Two names of one entry ("torus-A", "torus-B"), or with one first part, share the colour and part by marker
+            # and line.
             chosen = _free(name, taken, chosen)
+        if name not in fixed:
+            firsts.setdefault(_first(name), chosen)
         taken.add((chosen.colour, chosen.marker, chosen.line))
         result[name] = chosen
     return {name: result[name] for name in ordered}

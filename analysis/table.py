@@ -16,8 +16,9 @@ import xarray as xr
 from analysis import facts, revisions
 from analysis.spec import FigureSpec
 from tramontane.results.members import CHOICES, ends
-from tramontane.results.revisions import MEMBER, REVISION, label, newest
+from tramontane.results.revisions import MEMBER, REVISION, label, newest, newest_members
 from tramontane.study.experiments.figures import Best
+from tramontane.study.values.units import in_one_unit
 from tramontane.support import formatting
 
 #: Dimensions of an ensemble: members differ by seed and start jitter only, and are drawn as median and range.
@@ -91,7 +92,24 @@ def figure_table(dataset: xr.Dataset, spec: FigureSpec, *, part: bool = False) -
 def x_heading(dataset: xr.Dataset, spec: FigureSpec) -> str:
     """Return what a column of a table is called that says where along the horizontal axis: as the axis, if it says."""
     text = spec.x_label or str(dataset[spec.x].attrs.get("long_name", spec.x))
-    return text[:1].upper() + text[1:]
+    unit = plain_unit(dataset, spec.x)
+    return f"{text[:1].upper()}{text[1:]}{f', {unit}' if unit else ''}"
+
+
+def plain_unit(dataset: xr.Dataset, name: str) -> str:
+    """Return the unit of a variable, nothing if it is a mere number."""
+    unit = str(dataset[name].attrs.get("units", ""))
+    return "" if unit == "1" else unit
+
+
+def to_draw(dataset: xr.Dataset, spec: FigureSpec) -> xr.Dataset:
+    """Return what a figure shows of a dataset: the newest members, and quantities along its axis as numbers."""
+    found = newest_members(dataset)
+    quantities = in_one_unit(np.atleast_1d(found[spec.x].values).tolist()) if spec.x in found.dims else None
+    if quantities is None:
+        return found
+    numbers, unit = quantities
+    return found.assign_coords({spec.x: (spec.x, numbers, found[spec.x].attrs | {"units": unit})})
 
 
 def _check(dataset: xr.Dataset, spec: FigureSpec) -> None:

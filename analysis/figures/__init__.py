@@ -19,8 +19,7 @@ from analysis.figures import (
 )
 from analysis.figures.panel import Drawn, Panel, columns_of, compose, empty
 from analysis.spec import FigureSpec, spec_of
-from analysis.table import Table
-from tramontane.results.revisions import newest_members
+from analysis.table import Table, to_draw
 from tramontane.support.formatting import plural
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def panels(dataset: "xr.Dataset") -> list[Panel]:
     """
     spec = spec_of(dataset)
     family = _family(spec)
-    return [_nothing(dataset, spec)] if _lacks_results(dataset) else family.panels(newest_members(dataset), spec)
+    return [_nothing(dataset, spec)] if _lacks_results(dataset) else family.panels(to_draw(dataset, spec), spec)
 
 
 def numbers(dataset: "xr.Dataset") -> Table:
@@ -85,7 +84,7 @@ def numbers(dataset: "xr.Dataset") -> Table:
     """
     spec = spec_of(dataset)
     family = _family(spec)
-    return Table(["no results yet"], []) if _lacks_results(dataset) else family.numbers(newest_members(dataset), spec)
+    return Table(["no results yet"], []) if _lacks_results(dataset) else family.numbers(to_draw(dataset, spec), spec)
 
 
 def summaries(dataset: "xr.Dataset") -> list[Table]:
@@ -98,7 +97,7 @@ def summaries(dataset: "xr.Dataset") -> list[Table]:
     """
     spec = spec_of(dataset)
     family = _family(spec)
-    return [] if _lacks_results(dataset) else family.summaries(newest_members(dataset), spec)
+    return [] if _lacks_results(dataset) else family.summaries(to_draw(dataset, spec), spec)
 
 
 def _lacks_results(dataset: "xr.Dataset") -> bool:

@@ -17,7 +17,7 @@ from analysis import caption, style, table
 from analysis.figures.axes import in_lines
 from analysis.figures.panel import SOFT, Drawn, Panel, empty
 from analysis.spec import FigureSpec
-from analysis.table import Table, figure_table
+from analysis.table import Table, figure_table, x_heading
 from tramontane.results.revisions import MEMBER
 from tramontane.study.networks.link_names import INJECTION
 from tramontane.study.values.quantities import LINKS, SINGLE_LINKS, WAITING_TIME
@@ -109,7 +109,7 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
         for _, row in rows.iterrows()
     ]
     return Table(
-        ["Series", spec.x_label or spec.x, "Links", "Mean load of used ones, %", "Busiest, %", "Longest queue, KB"],
+        ["Series", x_heading(dataset, spec), "Links", "Mean load of used ones, %", "Busiest, %", "Longest queue, KB"],
         cells,
     )
 

@@ -12,6 +12,7 @@ import xarray as xr
 
 from analysis import caption, revisions
 from analysis.figures import axes as axis_tools
+from analysis.figures import scaling
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
 from analysis.table import ENSEMBLE_DIMS, Table
@@ -111,7 +112,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
         grid = cell.subgridspec(1, 2, width_ratios=(4, 1), wspace=0.02)
         axes = figure.add_subplot(grid[0])
-        axes.set(xlabel=spec.x_label or "Number of MPI processes", ylabel=spec.y_label or "Best radix k")
+        axes.set(xlabel=scaling.x_text(dataset, spec), ylabel=spec.y_label or "Best radix k")
         found = rows.dropna(subset=["best"])
         if found.empty:
             empty(axes)

@@ -15,7 +15,7 @@ from analysis import caption, printed, revisions, style
 from analysis.figures import axes as axis_tools
 from analysis.figures.panel import Drawn, Panel, empty
 from analysis.spec import FigureSpec
-from analysis.table import ALL, Table, figure_table, x_heading, y_unit
+from analysis.table import ALL, Table, figure_table, plain_unit, x_heading, y_unit
 from tramontane.support import formatting
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
         axes = figure.add_subplot(cell)
         axes.set(
-            xlabel=axis_text(dataset, spec.x, spec.x_label, _plain_unit(dataset, spec.x)),
+            xlabel=x_text(dataset, spec),
             ylabel=axis_text(dataset, spec.y, spec.y_label, symbol),
         )
         if drawn.empty:
@@ -159,9 +159,9 @@ def set_scales(axes: "Axes", spec: FigureSpec, drawn: pd.DataFrame) -> None:
         axes.set_ylim(bottom=min(0.0, *y))
 
 
-def _plain_unit(dataset: xr.Dataset, name: str) -> str:
-    unit = str(dataset[name].attrs.get("units", ""))
-    return "" if unit == "1" else unit
+def x_text(dataset: xr.Dataset, spec: FigureSpec) -> str:
+    """Text of the horizontal axis."""
+    return axis_text(dataset, spec.x, spec.x_label, plain_unit(dataset, spec.x))
 
 
 def axis_text(dataset: xr.Dataset, name: str, given: str | None, unit: str) -> str:

@@ -58,7 +58,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
         axes = figure.add_subplot(cell)
-        return [Drawn(axes, _draw_bars(axes, shares, scaling.axis_text(dataset, spec.x, spec.x_label, "")))]
+        return [Drawn(axes, _draw_bars(axes, shares, scaling.x_text(dataset, spec)))]
 
     if shares["x"].nunique() == 1:
         shares = _with_printed(shares, printed.of_steps(dataset, spec))

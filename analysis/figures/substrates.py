@@ -57,7 +57,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     below, _ = _rows(with_ratios, spec.changed(y_scale="linear"))
     wall, wall_symbol = _rows(dataset, spec.changed(y="wall_s"))
     memory, _ = _rows(_in_mb(dataset), spec.changed(y="peak_rss_bytes"))
-    x_text = scaling.axis_text(dataset, spec.x, spec.x_label, "")
+    x_text = scaling.x_text(dataset, spec)
 
     below_axes = rows["series"].nunique() > FEW
     aspect = ASPECT + (LEGEND if below_axes else 0)

@@ -15,11 +15,10 @@ import pandas as pd
 import xarray as xr
 
 from analysis import style
-from analysis.figures.scaling import axis_text
+from analysis.figures.scaling import axis_text, x_text
 from analysis.page import formulas
 from analysis.spec import spec_of
-from analysis.table import figure_table, y_unit
-from tramontane.results.revisions import newest_members
+from analysis.table import figure_table, to_draw, y_unit
 from tramontane.study.experiments.figures import AGAINST_X
 
 #: Names of dashes in plotly by those of `series.yaml`, and of markers by matplotlib's.
@@ -46,7 +45,8 @@ def plot(dataset: xr.Dataset) -> str:
     spec = spec_of(dataset)
     if spec.kind not in AGAINST_X:
         return ""
-    rows = figure_table(newest_members(dataset), spec)
+    dataset = to_draw(dataset, spec)
+    rows = figure_table(dataset, spec)
     if rows["y"].isna().all():
         return ""
     import plotly.graph_objects as go  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
@@ -56,7 +56,7 @@ def plot(dataset: xr.Dataset) -> str:
     looks = style.series_styles(rows["series"].unique())
     figure = go.Figure(
         layout={
-            "xaxis": _axis(formulas.plain(axis_text(dataset, spec.x, spec.x_label, "")), spec.x_scale),
+            "xaxis": _axis(formulas.plain(x_text(dataset, spec)), spec.x_scale),
             "yaxis": _axis(formulas.plain(axis_text(dataset, spec.y, spec.y_label, unit)), spec.y_scale),
             "template": "none",
             "font": {"family": "system-ui, sans-serif", "size": 13},

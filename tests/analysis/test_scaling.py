@@ -1,4 +1,5 @@
 import itertools
+import json
 
 import matplotlib.colors
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.figures import axes as axis_tools
-from analysis.figures import draw, scaling
+from analysis.figures import draw, numbers, scaling
+from analysis.page.interactive import plot
 from analysis.spec import spec_of
 
 from . import drawn
@@ -47,6 +49,22 @@ def test_both_axes_are_logarithmic_and_labelled_with_units(factory: Factory) -> 
     assert axes.get_xlabel() == "Number of MPI processes"
     assert axes.get_ylabel() == "Communication time (ms)"
     assert axes.get_title(loc="left") == "(a)"
+
+
+def test_quantities_along_the_axis_have_the_unit_of_the_first(factory: Factory) -> None:
+    dataset = factory(("burst",)).rename(ranks="latency")
+    dataset.attrs["figure_json"] = json.dumps({"x": "latency", "lines": "series"})
+    ranks = dataset["latency"].values
+    written = ["0.1 us", *(f"{number} ns" for number in ranks[1:])]
+    named = dataset.assign_coords(latency=("latency", written, {"long_name": "latency"}))
+    figure = draw(named)
+    assert figure.axes[0].get_xlabel() == "Latency (µs)"
+    np.testing.assert_allclose(drawn.xs(lines_of(figure, "burst")[0]), ranks / 1000)
+    table = numbers(named)
+    assert (table.headings[0], table.rows[0][0]) == ("Latency, µs", "0.1")
+    shown = json.loads(plot(named))
+    assert shown["layout"]["xaxis"]["title"]["text"] == "Latency (µs)"
+    np.testing.assert_allclose(shown["data"][-1]["x"], ranks / 1000)
 
 
 @pytest.mark.parametrize(("factor", "unit", "scale"), [(1e2, "s", 1.0), (1.0, "ms", 1e3), (1e-3, "µs", 1e6)])

@@ -62,6 +62,20 @@ def test_names_of_one_entry_share_the_colour_and_part_by_the_line() -> None:
     assert (first.marker, first.line) != (second.marker, second.line)
 
 
+def test_series_of_several_dimensions_have_the_colour_of_their_first_part_though_nothing_lists_it() -> None:
+    names = [f"{network}, {grid}" for network in ("torus", "ours", "theirs") for grid in ("small", "large", "huge")]
+    looks = style.series_styles(names)
+    colours = {
+        network: {look.colour for name, look in looks.items() if name.startswith(network)}
+        for network in ("torus", "ours", "theirs")
+    }
+    assert [len(own) for own in colours.values()] == [1, 1, 1]
+    assert len(set().union(*colours.values())) == 3
+    assert len(set(looks.values())) == len(names)
+    # Where all have the same first part, it tells nothing.
+    assert len({look.colour for look in style.series_styles(["ours, a", "ours, b", "ours, c"]).values()}) == 3
+
+
 def test_series_of_several_dimensions_have_the_colour_of_the_first() -> None:
     names = ["ring-1, fifo", "ring-1, round-robin", "ring-4, fifo", "unheard of, fifo"]
     looks = style.series_styles(names)

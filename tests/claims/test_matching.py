@@ -40,7 +40,7 @@ FOUND = [
 def answer(found: list[Tried]) -> Answer:
     places = STUDY.sample.places(SIZE)
     ranked = shares(found, places, STUDY.sample.drawn)
-    return Answer(STUDY, "laptop", SIZE, ranked, STUDY.sample.draws(SIZE), places)
+    return Answer(STUDY, "laptop", SIZE, ranked, STUDY.sample.draws(SIZE), places, "one run each")
 
 
 def test_the_best_machine_is_that_of_most_statements_then_of_most_checks() -> None:

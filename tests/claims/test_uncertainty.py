@@ -351,13 +351,20 @@ def test_values_are_spelled_with_their_units() -> None:
         ("brown2018", "3 runs each"),
         ("dwd2004", "2 runs each"),
         ("two-generations", "one run each"),
-        ("zheng2018", "2 runs each"),
-        ("zheng2018-large", "2 runs each, one beyond 1,000"),
+        ("zheng2018", "1 to 2 runs each"),  # those of the delays have one
     ],
 )
 def test_a_study_says_how_many_runs_a_machine_has(name: str, runs: str) -> None:
-    of: Any = SimpleNamespace(study=load_study(name, ROOT), scale="laptop", found=[None] * 30, size=4)
+    study = load_study(name, ROOT).at_scale("laptop")
+    assert draws.runs(study, ROOT, "laptop") == runs
+    of: Any = SimpleNamespace(study=study, scale="laptop", found=[None] * 30, size=4, runs=runs)
     assert f" {runs}. Of 30 intervals at 95 % about 1.5 miss by chance" in about(of)
+
+
+def test_where_a_study_does_not_say_how_many_runs_its_experiments_do() -> None:
+    study = load_study("two-generations", ROOT)
+    laptop = study.scales["laptop"].model_copy(update={"values": {}})
+    assert draws.runs(study.model_copy(update={"scales": {"laptop": laptop}}), ROOT, "laptop") == "5 runs each"
 
 
 @pytest.mark.parametrize(
@@ -420,7 +427,7 @@ def test_shares_are_read_off_machines_that_a_prior_was_drawn_for(method: str) ->
     places, drawn = study.sample.places(50), study.sample.drawn
     own = tried(np.where(places[:, 0] < 0.5, 1.0, -1.0))
     made = shares([own], places, drawn, effects if method == "morris" else None)
-    data = as_data(Answer(study, "laptop", 50, made, study.sample.draws(50), places))
+    data = as_data(Answer(study, "laptop", 50, made, study.sample.draws(50), places, "one run each"))
     (found,) = data["claims"]
     (cells,) = [row(each) for each in data["claims"]]
     if method == "morris":

@@ -2,6 +2,7 @@
 
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from tramontane.results.store import Store
 from tramontane.study import Expansion, expand
 from tramontane.study.experiments.claims import Claim, Judgement, load_judgement
 from tramontane.study.experiments.expansion import ExpandedPoint
-from tramontane.study.experiments.experiments import DRAW
+from tramontane.study.experiments.experiments import DRAW, MEMBER
 from tramontane.study.experiments.samples import chosen, experiments
 from tramontane.study.experiments.studies import Size, Study
 from tramontane.support.files import dump, write_if_changed
@@ -109,6 +110,23 @@ def drawn(study: Study, root: Path, scale: str, size: int) -> list[Expansion]:
 def own(study: Study, root: Path, scale: str) -> list[Expansion]:
     """Return the same on our own machine."""
     return [expand(each, scale) for each in experiments(study, root, scale, 0, base=True)]
+
+
+def runs(study: Study, root: Path, scale: str) -> str:
+    """Return in words how many runs a machine has of each point: as many as the ensembles have members."""
+    numbers = [
+        number
+        for each in own(study, root, scale)
+        for number in Counter(
+            tuple(value for name, value in entry.coords.items() if name != MEMBER)
+            for entry in each.points
+            if entry.point is not None
+        ).values()
+    ]
+    least, most = min(numbers), max(numbers)
+    if most == 1:
+        return "one run each"
+    return f"{most} runs each" if least == most else f"{least} to {most} runs each"
 
 
 def begun(study: Study, root: Path, scale: str, size: int) -> bool:

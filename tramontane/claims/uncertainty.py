@@ -49,6 +49,8 @@ class Answer:
         What was drawn, in all waves.
     places : array
         Where these draws lie, of shape (draws, parameters), between 0 and 1.
+    runs : str
+        How many runs each point of a machine has, in words.
     later : list of list of Tried
         Statements on the machines of each later wave, which stays near the best ones.
     commits : frozenset of str
@@ -61,6 +63,7 @@ class Answer:
     found: list[Share]
     draws: list[dict[str, Any]]
     places: Floats
+    runs: str
     later: Sequence[Sequence[Tried]] = ()
     commits: frozenset[str] = frozenset()
 
@@ -135,7 +138,7 @@ def answer(name: str, root: Path, scale: str, size: int | None = None, waves: in
     found, places, commits = tried(study, root, scale, wanted)
     drawn = study.sample.draws(wanted)
     ranked = shares(found, places, study.sample.drawn, effects if study.sample.method == "morris" else influence)
-    made = Answer(study, scale, wanted, ranked, drawn, places, commits=commits)
+    made = Answer(study, scale, wanted, ranked, drawn, places, draws.runs(study, root, scale), commits=commits)
     for wave in range(2, waves + 1):
         near = _near(made, name, wave)
         again, at, commits = tried(near, root, scale, near.scales[scale].size)
@@ -348,14 +351,8 @@ def about(of: Answer) -> str:
     """Return at which size a study was made, and what many statements at once mean for their intervals."""
     counts = of.study.scales[of.scale].processes
     where = f"{', '.join(map(count, counts))} processes" if counts else "process counts of the experiments"
-    values = of.study.scales[of.scale].values
-    runs = values.get("members", 1)
-    each = "one run each" if runs == 1 else f"{count(runs)} runs each"
-    few, most = values.get("few", runs), values.get("many_up_to", math.inf)
-    if few < runs and counts and counts[-1] > most:
-        each += f", {'one' if few == 1 else count(few)} beyond {count(most)}"
     drawn = f"{plural(of.size, 'draw')} ({of.study.sample.method}, seed {of.study.sample.seed})"
-    made = f"Scale {of.scale}, {drawn}, {where}, {each}."
+    made = f"Scale {of.scale}, {drawn}, {where}, {of.runs}."
     if _screens(of):
         return f"{made} No shares: these machines follow trajectories, and are drawn from no prior."
     missed = (1 - LEVEL) * len(of.found)

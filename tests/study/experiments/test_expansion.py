@@ -218,6 +218,24 @@ def test_ensemble(folder: Path) -> None:
     assert [(point["seed"], point["start_jitter"]) for point in made] == [(10, 0), (11, 0)]
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("machine.geometry", {"sizes": [8, 8, 8], "wraps": [1, 1, 0]}),
+        ("machine.parallel_links", {"dimension-1": 2}),
+        ("allocation", {"nodes": list(range(15, -1, -1))}),
+        ("allocation", {"shape": [2, 2, 1]}),
+        ("mapping", {"nodes": list(range(15, -1, -1))}),
+    ],
+)
+def test_what_a_point_says_by_a_mapping_base_and_variants_do(tmp_path: Path, path: str, value: dict[str, Any]) -> None:
+    ranks = {"ranks": [16]}
+    wanted = ids(expanded(tmp_path, experiment(cross=ranks | {path: [value]})))
+    based = experiment(base=BASE | {"machine": {"name": "torus-S"}, path: value}, cross=ranks)
+    named = experiment(cross=ranks | {"way": ["it"]}, variants={"way": {"it": {path: value}}})
+    assert ids(expanded(tmp_path, based)) == ids(expanded(tmp_path, named)) == wanted
+
+
 def test_members_are_made_of_their_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes time is done once for all members; each is what it would be by itself."""
     built = []
@@ -321,6 +339,14 @@ def test_two_coordinates_may_mean_one_point(folder: Path) -> None:
         (
             {"cross": {"s": ["a"], "seed": [3]}, "variants": {"s": {"a": {"seed": 1}}}},
             "cross.seed: 'seed' is set by dimension 's' too; allowed: each value in one dimension",
+        ),
+        (
+            {
+                "cross": {"s": ["a"], "machine.geometry": [[4, 4, 4]]},
+                "variants": {"s": {"a": {"machine.geometry": {"sizes": [4, 4, 4]}}}},
+                "figure": {"x": "s"},
+            },
+            "cross.machine.geometry: 'machine.geometry' is set by dimension 's' too; allowed: each value in one dimens",
         ),
         (
             {"cross": {}, "figure": {}},

@@ -315,6 +315,31 @@ def test_words_are_no_axis_of_numbers(project: Path, line: Line, kind: str) -> N
     assert expected in line(validate_file, file)
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ("[50 ns, 1 us]", None),
+        ("[0 ns, 1 us]", "figure.x_scale: found log, for duration from 0 on; allowed: linear"),
+    ],
+)
+def test_quantities_are_an_axis_of_numbers(project: Path, line: Line, values: str, expected: str | None) -> None:
+    file = project / "configs/experiments/own.yaml"
+    text = FIGURES.format(workload=HALO, figure="lines: seed").replace("x: seed", "x: duration")
+    file.write_text(text.replace("seed: [1, 2]", f"noise.duration: {values}, seed: [1, 2]"))
+    if expected is None:
+        assert validate_file(file) == "experiment"
+    else:
+        assert expected in line(validate_file, file)
+
+
+def test_a_word_among_quantities_is_no_number(project: Path, line: Line) -> None:
+    file = project / "configs/experiments/own.yaml"
+    text = FIGURES.format(workload=HALO, figure="lines: seed").replace("x: seed", "x: bandwidth")
+    file.write_text(text.replace("seed: [1, 2]", "machine.crossbar.bandwidth: [1 TB/s, unlimited], seed: [1, 2]"))
+    expected = "figure.x: found 'bandwidth'; allowed: a dimension whose values are numbers, or quantities such as"
+    assert expected in line(validate_file, file)
+
+
 def test_a_map_or_matrix_is_of_one_point_and_a_pattern_of_one_workload(project: Path, line: Line) -> None:
     file = project / "configs/experiments/own.yaml"
     text = FIGURES.format(workload=HALO, figure="kind: link-map")

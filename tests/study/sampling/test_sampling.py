@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from SALib.analyze import sobol
 
 from tramontane.errors import InputError
 from tramontane.study import expand, load_experiment, validate_file
@@ -83,6 +84,17 @@ def test_trajectories_change_one_parameter_a_step_and_pairs_of_samples_share_all
     first, *mixed, second = np.array([list(each.values()) for each in sample("saltelli", parameters=ranges).draws(5)])
     for number, row in enumerate(mixed):
         assert row.tolist() == [second[i] if i == number else first[i] for i in range(3)]
+
+
+def test_salib_attributes_the_variance_of_pairs_of_samples() -> None:
+    """As docs/uncertainty.md says: a sum of a and 2 b varies four times as much by b as by a, and not by c."""
+    parameters = {"a": {"range": [0.0, 1.0]}, "b": {"range": [0.0, 1.0]}, "c": {"range": [0.0, 1.0]}}
+    drawn = sample("saltelli", parameters=parameters).draws(5 * 256)
+    problem = {"num_vars": 3, "names": list(parameters), "bounds": [[0, 1]] * 3}
+    values = np.array([each["a"] + 2 * each["b"] for each in drawn])
+    np.testing.assert_allclose(
+        sobol.analyze(problem, values, calc_second_order=False, seed=1)["ST"], [0.2, 0.8, 0], atol=0.02
+    )
 
 
 @pytest.mark.parametrize(

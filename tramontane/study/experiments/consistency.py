@@ -13,6 +13,7 @@ from tramontane.study.experiments.experiments import DRAW, MEMBER, Experiment
 from tramontane.study.experiments.figures import AGAINST_X
 from tramontane.study.points.points import EACH, HOTTEST, MEASURED, Point
 from tramontane.study.reading.layers import Origin, split
+from tramontane.study.values.units import in_one_unit
 from tramontane.study.workloads.programs import Program
 
 _SERIES, _MACHINE = "series", "machine"
@@ -200,9 +201,10 @@ def _check_axis(expansion: Expansion) -> None:
     """Refuse words along an axis of numbers (InputError): known before any point runs, and seen when all have."""
     figure = expansion.experiment.figure
     values = expansion.dims.get(figure.x, [])
-    if figure.kind in (*AGAINST_X, "radix") and any(isinstance(value, bool | str) for value in values):
-        path = expansion.experiment.path
-        raise InputError(path, "figure.x", figure.x, "a dimension whose values are numbers")
+    words = any(isinstance(value, bool | str) for value in values) and in_one_unit(values) is None
+    if figure.kind in (*AGAINST_X, "radix") and words:
+        allowed = "a dimension whose values are numbers, or quantities such as 10 GB/s"
+        raise InputError(expansion.experiment.path, "figure.x", figure.x, allowed)
 
 
 def _check_twice(expansion: Expansion) -> None:

@@ -20,8 +20,10 @@ from tramontane.study.experiments.experiments import DRAW, MEMBER, REFERENCE, Ex
 from tramontane.study.points.loading import build_point
 from tramontane.study.points.points import SEED, Point
 from tramontane.study.reading.layers import Keys, Layers, Origin, copied, split
+from tramontane.study.sampling.paths import value_at
 from tramontane.study.sampling.plausible import PLAUSIBLE, Unstated, lay_over
 from tramontane.study.values.expressions import evaluate, names_in
+from tramontane.study.values.units import in_base_units
 from tramontane.study.workloads.kinds import WORKLOADS
 
 Coordinate = str | int | float | bool
@@ -299,7 +301,8 @@ class _Expander:
         """Refuse a logarithmic axis for values that it can't have."""
         figure = self.experiment.figure
         values = next((dimension.coordinates for dimension in dimensions if dimension.name == figure.x), [])
-        lowest = min((value for value in values if isinstance(value, int | float)), default=1)
+        numbers = (in_base_units(value) for value in values)
+        lowest = min((number for number in numbers if isinstance(number, int | float)), default=1)
         if figure.x_scale == "log" and lowest <= 0:
             origin = self.experiment.origin("figure", "x_scale")
             problem = f"found log, for {figure.x} from {lowest} on"
@@ -394,7 +397,7 @@ class _Expander:
         owners: dict[Keys, str] = {}
         for dimension in dimensions:
             for setting in {setting.path: setting for row in dimension.settings for setting in row}.values():
-                owner = owners.setdefault(setting.path, dimension.name)
+                owner = owners.setdefault(value_at(setting.path), dimension.name)
                 if owner != dimension.name:
                     raise InputError(
                         setting.origin.source,

@@ -21,7 +21,7 @@ from tramontane.study.reading.names import check_name
 from tramontane.study.reading.project import find_root
 from tramontane.study.reading.reading import cached_yaml
 from tramontane.study.reading.typed import check_reference, validated
-from tramontane.study.sampling.paths import point_keys, unknown_key
+from tramontane.study.sampling.paths import point_keys, takes_mapping, unknown_key
 from tramontane.study.sampling.plausible import load_plausible
 from tramontane.study.sampling.sampling import Sample
 from tramontane.study.values.expressions import check_syntax, names_in
@@ -237,9 +237,10 @@ def _check_settings(experiment: Experiment, settings: Mapping[str, Any], written
         below = (*path, *split(key))
         _check_path(experiment, (*written, key), below)
         if isinstance(value, dict):
-            if point_keys(below) is None:
+            if point_keys(below) is not None:
+                _check_settings(experiment, value, (*written, key), below)
+            elif not takes_mapping(below):
                 raise InputError(experiment.path, ".".join((*written, key)), value, "a value, not a mapping")
-            _check_settings(experiment, value, (*written, key), below)
 
 
 def _check_path(experiment: Experiment, written: Keys, path: Keys, others: Mapping[str, Any] | None = None) -> None:

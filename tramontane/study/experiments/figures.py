@@ -71,7 +71,10 @@ class Figure(Settings):
         description="Family of figures: " + "; ".join(f"{kind}: {text}" for kind, text in FIGURE_KINDS.items()) + ".",
     )
     panel: Panel | None = Field(None, description="Its place in a figure of several panels.")
-    x: Text = Field("ranks", description="Dimension along the horizontal axis.")
+    x: Text = Field(
+        "ranks",
+        description="Dimension along the horizontal axis: of numbers, or of quantities, in the unit of the first.",
+    )
     y: Annotated[str, Choice(DRAWABLE)] = Field("time_s", description="Variable along the vertical axis.")
     lines: Annotated[Text | list[Text] | None, Field(union_mode="left_to_right")] = Field(
         None, description="Dimension, or dimensions, whose values make the lines."

@@ -1,9 +1,10 @@
 """Which dotted paths a point has: what experiments, samples and plausible ranges may set."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from tramontane.study.points.points import Point
 from tramontane.study.reading.layers import Keys
@@ -26,6 +27,22 @@ def point_keys(path: Keys = ()) -> list[str] | None:
     """Return the keys a point may have below `path`, none if they are free; None if it is a value or does not exist."""
     models, named = models_at(path)
     return field_names(models) if models or named else None
+
+
+def takes_mapping(path: Keys) -> bool:
+    """Return whether a value at `path` may be a mapping, such as a geometry or a rule with its numbers."""
+    models, _ = models_at(path[:-1])
+    fields = [model.model_fields[path[-1]] for model in models if path[-1] in model.model_fields]
+    return any(_has_object(TypeAdapter(field.rebuild_annotation()).json_schema()) for field in fields)
+
+
+def _has_object(schema: Mapping[str, Any]) -> bool:
+    return schema.get("type") == "object" or any(map(_has_object, schema.get("anyOf", ())))
+
+
+def value_at(path: Keys) -> Keys:
+    """Return the path of the value that a path leads to or into: a geometry is one value, whatever it names."""
+    return next((path[:depth] for depth in range(1, len(path)) if point_keys(path[:depth]) is None), path)
 
 
 def unknown_key(path: Keys) -> tuple[int, list[str]] | None:

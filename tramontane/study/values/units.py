@@ -6,7 +6,7 @@ the same identity.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -185,6 +185,18 @@ def in_base_units(value: object) -> object:
         with suppress(PydanticCustomError):
             return parse_quantity(value, dimension, least=0)
     return value
+
+
+def in_one_unit(values: Sequence[object]) -> tuple[list[float], str] | None:
+    """Return quantities of one dimension as numbers of the unit of the first, and that unit; None of anything else."""
+    dimension = dimension_of(values[0]) if values else None
+    if dimension is None or any(dimension_of(value) is not dimension for value in values):
+        return None
+    numbers = [number for value in values if isinstance(number := in_base_units(value), int)]
+    match = _NUMBER.fullmatch(str(values[0]))
+    if match is None or len(numbers) < len(values):
+        return None
+    return [float(number / dimension.units[match[2]]) for number in numbers], match[2].replace("us", "µs")
 
 
 @dataclass(frozen=True)
