@@ -245,6 +245,15 @@ NODES = {
 }
 
 
+@pytest.mark.parametrize(("size", "each"), [(512, 0), (8192, 2), (8200, 3)])
+def test_pairs_have_the_control_packets_of_all_messages_that_they_stand_for(size: int, each: int) -> None:
+    repeated = {"kind": "allreduce", "algorithm": "ring", "count": 4 * size // 8, "repeats": 5}
+    (part,) = traffic(made(repeated, 4).workload, 4)
+    found = part.pair_control(4096, Protocol())
+    assert found.sum() == pytest.approx(part.control(4096, Protocol()))
+    assert found.tolist() == (each * part.pair_weight).tolist()
+
+
 def test_empty_messages_between_nodes_are_no_packets_to_count_ways_of() -> None:
     """The data of a fence's scope stay inside the nodes, but fences of all ranks leave them."""
     halo = {"width": 2, "grid": [64, 64, 8], "decomposition": [4, 4], "one_sided": {"synchronisation": "fence"}}
