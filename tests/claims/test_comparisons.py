@@ -191,6 +191,8 @@ def test_what_has_no_result_is_said() -> None:
 def test_spans_say_what_they_need() -> None:
     assert str(Span(100, math.inf, decades=1)) == "at 100 processes or more, over a decade"
     assert str(Span(1e5, math.inf)) == "at 100,000 processes or more"
+    assert str(Span(1, 500)) == "at 500 processes or fewer"
+    assert str(Span(100, 500, 3)) == "at 100 to 500 processes, 3 counts"
     assert Span(100, 5e4, decades=1).suffices(COUNTS)
     assert not Span(100, 500, decades=1).suffices(COUNTS)
     assert not Span(1e5, math.inf).suffices(COUNTS)
