@@ -883,8 +883,8 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
     assert "found no file of rank 1; allowed: files of ranks 0 to 1" in refusal(folder)
     first.write_bytes(first.read_bytes()[:-1])
     known = first.read_bytes()
-    for other in (b"something else", known[:20], b"OTHER" + known[5:]):
-        second.write_bytes(other)
+    for content in (b"something else", known[:20], b"OTHER" + known[5:]):
+        second.write_bytes(content)
         assert "found another one; allowed: a file that tramontane trace has written" in refusal(folder)
     first.write_bytes(struct.pack("<8s4I3q", b"TRMTRACE", mpi_traces.VERSIONS[0], 0, 2 * 10**8, 0, 7, 0, 0))
     second.unlink()

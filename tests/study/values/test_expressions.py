@@ -1,12 +1,14 @@
 """What the functions of an expression return; ``tests/study/experiments`` has its mistakes."""
 
+from pathlib import Path
+
 import pytest
 
 from tramontane.errors import InputError
 from tramontane.study.reading.layers import Origin
 from tramontane.study.values.expressions import evaluate
 
-ORIGIN = Origin("x.yaml", "derive.seed")
+ORIGIN = Origin(Path("x.yaml"), "derive.seed")
 
 
 @pytest.mark.parametrize(
