@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.collections import LineCollection
 from matplotlib.colors import LogNorm
 
 from analysis.figures import FAMILIES, delays, draw, draw_together, numbers, panels, pattern, radix, summaries
@@ -375,7 +376,8 @@ def test_a_panel_of_predictions_has_the_rows_of_its_own_machine_and_operation() 
     expected = [({"burst": [1.0], "pairwise": [2.0]}, [[0.5, 1.5], [0.5, 2.0]]), ({"burst": [4.0]}, [[4.0, 8.0]])]
     for axes, (dots, bars) in zip(draw(dataset).axes, expected, strict=True):
         assert {line.get_label(): ys(line).tolist() for line in axes.lines if line.get_marker() != "None"} == dots
-        drawn = [segment[:, 1].tolist() for each in axes.collections for segment in each.get_segments()]
+        lines = [each for each in axes.collections if isinstance(each, LineCollection)]
+        drawn = [np.asarray(segment)[:, 1] for each in lines for segment in each.get_segments()]
         assert np.array(drawn) == pytest.approx(np.array(bars))
     assert numbers(dataset).rows == [
         ["mesh, alltoall, burst", "1", "1", "1", "1"],
