@@ -227,6 +227,29 @@ def test_what_is_prepared_does_not_leave_before_although_its_interface_is_busy()
     assert passed_on(n, send, **eager) == pytest.approx(3 * send + copies + 2 * flight, abs=0.05 * US)
 
 
+def test_what_is_prepared_holds_up_no_rank_beside_it() -> None:
+    """Two ranks of a node prepare 240 and 80 B, and then 80 and 240 B, at 1 us a byte: their interface serves both."""
+    blocks = {"algorithm": "burst", "count": 20, "spread": "0 %", "communicator": "columns"}
+    steps = [{"alltoallv": blocks | {"groups": groups}} for groups in ([3, 1], [1, 3])]
+    work = {"kind": "program", "steps": steps, "communicators": {"columns": {"every": 2}}}
+    net = {"geometry": [2, 1, 1], "nodes_per_switch": 1, "node": {"latency": "500 ns", "bandwidth": "10 GB/s"}}
+    paid = seconds(4, work, **net, ranks_per_node=2, overhead={"send_per_byte": "1 us"})
+    assert paid == pytest.approx(320 * US, abs=1 * US)
+
+
+def test_an_interface_answers_while_its_rank_prepares_a_message() -> None:
+    """Rank 1 prepares two messages for 200 us each; in between it is asked for a receive of 105 us."""
+
+    def to(name: str, size: int) -> dict[str, Any]:
+        return {"algorithm": "binomial", "count": size // 8, "root": 0, "communicator": name}
+
+    steps = [{"broadcast": {**to("first", LONG), "begin": "long"}}, *[{"broadcast": to("second", 64)}] * 2]
+    communicators = {"first": {"range": [0, 2]}, "second": {"range": [1, 2]}}
+    work = {"kind": "program", "steps": [*steps, {"end": {"of": "long"}}], "communicators": communicators}
+    paid = seconds(4, work, overhead={"send": "200 us"}, protocol={"progress": "hardware"})
+    assert paid == pytest.approx(400 * US, abs=1 * US)
+
+
 @pytest.mark.parametrize("n", [16, 512, 1024, 8192, 8208])
 def test_an_expected_message_needs_no_copy(n: int) -> None:
     copied, direct = (seconds(2, exchange(n), protocol={"expected_eager": how}) for how in ("copied", "direct"))
