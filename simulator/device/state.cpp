@@ -201,9 +201,7 @@ void State::keep_nodes(StateFile& file) {
     keep_array(file, nodes.injections);
     if (nodes.graph.records() != nullptr) nodes.graph.records()->keep(file, common.ranks);
     Repeats(schedule.ranks(), schedule.rounds(), schedule.repeats(), 0).keep(file);
-    std::uint32_t rounds = nodes.rounds;
     Sums all = sums();
-    file(rounds);
     file(all.ends.span);
     file(all.phases);
     file(all.totals);

@@ -189,7 +189,6 @@ void Nodes::keep(StateFile& file, bool first) {
         if (graph_) graph_->keep(file, store_->ranks);
     }
     watched_.keep(file);
-    file(rounds_);
     file(engine_.ends().span);
     file(spans_);
     file(sums_);

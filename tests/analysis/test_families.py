@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.collections import LineCollection
 from matplotlib.colors import LogNorm
 
 from analysis.figures import FAMILIES, delays, draw, draw_together, numbers, panels, pattern, radix, summaries
@@ -356,3 +357,30 @@ def test_many_series_on_substrates_have_their_legend_below(factory: Factory) -> 
     looks = {(line.get_color(), line.get_marker()) for line in legend(words).get_lines()}
     assert len(looks) == 6
     assert len({colour for colour, _ in looks}) == 3, "one colour a substrate"
+
+
+def test_a_panel_of_predictions_has_the_rows_of_its_own_machine_and_operation() -> None:
+    rows = {
+        "machine": ["mesh", "mesh", "tree"],
+        "operation": ["alltoall", "alltoall", "allreduce"],
+        "algorithm": ["burst", "pairwise", "burst"],
+        "bytes": [8, 8, 1024],
+        "measured_s": [3e-6, 2e-6, 8e-6],
+        "predicted_s": [3e-6, 1e-6, 2e-6],
+        "low_s": [2e-6, 1e-6, 1e-6],
+        "high_s": [6e-6, 4e-6, 2e-6],
+    }
+    dataset = xr.Dataset({name: ("row", values) for name, values in rows.items()})
+    dataset.attrs["figure_json"] = json.dumps({"kind": "predictions"})
+    assert [panel.title for panel in panels(dataset)] == ["mesh, alltoall", "tree, allreduce"]
+    expected = [({"burst": [1.0], "pairwise": [2.0]}, [[0.5, 1.5], [0.5, 2.0]]), ({"burst": [4.0]}, [[4.0, 8.0]])]
+    for axes, (dots, bars) in zip(draw(dataset).axes, expected, strict=True):
+        assert {line.get_label(): ys(line).tolist() for line in axes.lines if line.get_marker() != "None"} == dots
+        lines = [each for each in axes.collections if isinstance(each, LineCollection)]
+        drawn = [np.asarray(segment)[:, 1] for each in lines for segment in each.get_segments()]
+        assert np.array(drawn) == pytest.approx(np.array(bars))
+    assert numbers(dataset).rows == [
+        ["mesh, alltoall, burst", "1", "1", "1", "1"],
+        ["mesh, alltoall, pairwise", "1", "2", "2", "2"],
+        ["tree, allreduce, burst", "1", "4", "4", "4"],
+    ]

@@ -43,6 +43,13 @@ def test_both_machines_have_the_same_axes_and_the_same_unit() -> None:
     assert right.get_legend() is None
 
 
+def test_times_of_zero_choose_no_unit() -> None:
+    ours = curve(1)  # 0.5 to 3 ms
+    ours["time_s"][..., 0, 0] = 0.0
+    left, _ = compose(nearest.pair(ours, curve(1), "draw 7"), "page", 2).axes
+    assert left.get_ylabel() == "Communication time (ms)"
+
+
 def test_what_has_no_curves_is_left_out() -> None:
     block = {"kind": "congestion-matrix"}
     assert nearest.pair(curve(1, **block), curve(1, **block), "draw 7") == []

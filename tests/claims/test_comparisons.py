@@ -61,6 +61,14 @@ def test_slower() -> None:
         comparisons.slower(curve([1, 2, 3]), curve([1, 2, 3]), 1, ALL, MOST)
 
 
+def test_what_is_slower_tells_the_ratios() -> None:
+    upper, lower = curve([3, 8, 2], name="a"), curve([2, 2, 2], name="b")
+    several = comparisons.slower(upper, lower, 1, Span(100, math.inf), MOST)
+    assert "a over b: 1 to 4, median 1.5, at 100 to 500 processes; slower at 2 of 3" in several.evidence
+    one = comparisons.slower(upper, lower, 1, Span(200, 200), MOST)
+    assert "a over b: 4 at 200 processes; slower at 1 of 1" in one.evidence
+
+
 def test_slower_counts_where_single_runs_could_not_tell() -> None:
     outcome = comparisons.slower(curve([2, 2, 2, 2, 2, 2, 1.01]), curve([1] * 7), 1, ALL, MOST)
     assert (outcome.holds, outcome.fragile, outcome.compared) == (True, 1, 7)
@@ -183,6 +191,8 @@ def test_what_has_no_result_is_said() -> None:
 def test_spans_say_what_they_need() -> None:
     assert str(Span(100, math.inf, decades=1)) == "at 100 processes or more, over a decade"
     assert str(Span(1e5, math.inf)) == "at 100,000 processes or more"
+    assert str(Span(1, 500)) == "at 500 processes or fewer"
+    assert str(Span(100, 500, 3)) == "at 100 to 500 processes, 3 counts"
     assert Span(100, 5e4, decades=1).suffices(COUNTS)
     assert not Span(100, 500, decades=1).suffices(COUNTS)
     assert not Span(1e5, math.inf).suffices(COUNTS)

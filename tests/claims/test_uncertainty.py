@@ -60,12 +60,13 @@ def test_a_known_box_is_found() -> None:
     assert box.coverage > 0.7
 
 
-def test_a_box_cuts_choices_whole() -> None:
-    holds = PLACES[:, 2] < 2 / 3
-    box = find_box(PLACES, holds, {2: 3})
+@pytest.mark.parametrize("ends", [(0, 2 / 3), (1 / 3, 1), (1 / 3, 2 / 3)])
+def test_a_box_cuts_choices_whole(ends: tuple[float, float]) -> None:
+    low, high = ends
+    box = find_box(PLACES, (PLACES[:, 2] > low) & (PLACES[:, 2] < high), {2: 3})
     assert box is not None
     assert box.cut == [2]
-    assert box.high[2] == pytest.approx(2 / 3)
+    assert (box.low[2], box.high[2]) == pytest.approx(ends)
     assert box.coverage == 1
 
 

@@ -45,6 +45,17 @@ static void large_type(void) {
     MPI_Type_free(&block);
 }
 
+/* Between messages that are alike, more different calls than the tracer has room for: it forgets them all. */
+static void distinct(void) {
+    for (int i = 0; i <= 40000; ++i) {
+        const int size = i / 200, tag = i % 200;
+        MPI_Sendrecv(out, size, MPI_BYTE, 0, tag, in, size, MPI_BYTE, 0, tag, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        if (i % 5000 != 0) continue;
+        if (rank == 0) MPI_Send(out, 101, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
+        if (rank == 1) MPI_Recv(in, 101, MPI_BYTE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
 /* A message has its place in the order when it is probed; from nobody comes one at once. */
 static void probed(void) {
     MPI_Message message;
@@ -550,6 +561,7 @@ int main(int argc, char** argv) {
     const char* const what = argv[1];
     if (strcmp(what, "no-type") == 0) no_type();
     if (strcmp(what, "large-type") == 0) large_type();
+    if (strcmp(what, "distinct") == 0) distinct();
     if (strcmp(what, "probed") == 0) probed();
     if (strcmp(what, "freed") == 0) freed();
     if (strcmp(what, "let-go") == 0) let_go(argv[2]);

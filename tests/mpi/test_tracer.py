@@ -230,6 +230,10 @@ def test_a_type_may_be_larger_than_an_int_says(mpi: Program, corner: Any) -> Non
     assert sizes(messages(point(corner("large-type"), 2))) == {40000 << 16: 1}
 
 
+def test_calls_that_have_been_forgotten_are_told_again(corner: Any) -> None:
+    assert world(messages(point(corner("distinct"), 2))) == {(0, 1, 7, 101): 9}
+
+
 def test_messages_that_are_probed_keep_their_order(corner: Any) -> None:
     assert world(messages(point(corner("probed"), 2))) == {(0, 1, 7, size): 1 for size in range(101, 105)}
 
@@ -878,8 +882,10 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
     second.unlink()
     assert "found no file of rank 1; allowed: files of ranks 0 to 1" in refusal(folder)
     first.write_bytes(first.read_bytes()[:-1])
-    second.write_text("something else")
-    assert "found another one; allowed: a file that tramontane trace has written" in refusal(folder)
+    known = first.read_bytes()
+    for content in (b"something else", known[:20], b"OTHER" + known[5:]):
+        second.write_bytes(content)
+        assert "found another one; allowed: a file that tramontane trace has written" in refusal(folder)
     first.write_bytes(struct.pack("<8s4I3q", b"TRMTRACE", mpi_traces.VERSIONS[0], 0, 2 * 10**8, 0, 7, 0, 0))
     second.unlink()
     assert "found no file of rank 1; allowed: files of ranks 0 to 199999999" in refusal(folder)

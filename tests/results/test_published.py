@@ -11,7 +11,7 @@ import pytest
 from tramontane.campaign.driver import Options, header
 from tramontane.campaign.plan import Plan, make_plan, write_plan
 from tramontane.results.collate import collate_manifest
-from tramontane.results.published import find_published, publish
+from tramontane.results.published import find_published, publish, take_over
 from tramontane.results.revisions import newest, tally
 from tramontane.results.store import PUBLISHED, Store
 from tramontane.study import Point
@@ -52,6 +52,20 @@ def test_published_points_are_taken_over_and_not_run(project: Path, execute: Exe
         assert taken["provenance"].pop("published") is True
         assert taken == published.read(identity)
     assert make_plan(project, "smoke").published == frozenset()
+
+
+def test_a_matrix_of_congestion_goes_with_its_record(project: Path, execute: Execute) -> None:
+    identity = sorted(execute(project).points)[0]
+    store = Store(project)
+    record = store.read(identity)
+    ranks = record["point"]["ranks"]
+    matrix = {"bins": 1, "ranks": ranks, "packets": [[5]], "sum_s": [[1e-6]], "max_s": [[3e-7]]}
+    record["result"]["congestion"] = matrix
+    store.write(record)
+    publish(project, [identity], 0.0)
+    shutil.rmtree(project / "results")
+    take_over(project, [identity])
+    assert store.read_congestion(identity) == matrix
 
 
 def test_a_result_of_a_newer_model_revision_is_not_taken_over(project: Path, execute: Execute) -> None:

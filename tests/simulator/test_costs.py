@@ -179,15 +179,16 @@ def test_who_receives_in_turn_has_one_receive_posted(calls: str, entries: float)
     assert paid - free == pytest.approx(entries * US, rel=1e-6)
 
 
-def ring_in_turn(**machine: Any) -> float:
+def ring_in_turn(levels: int, **machine: Any) -> float:
     """Return how long ranks are busy that receive in turn in a ring of ranks 0 to 2, the last of which is late."""
     late = {"algorithm": "burst", "count": LONG // 8, "communicator": "late"}
-    halo = {"width": 1, "grid": [6, 1, 2], "decomposition": [3, 1], "calls": "isend-recv", "communicator": "ring"}
+    halo = {"width": 1, "grid": [6, 1, levels], "decomposition": [3, 1], "calls": "isend-recv", "communicator": "ring"}
     communicators = {"late": {"range": [2, 2]}, "ring": {"range": [0, 3]}}
     work = {"kind": "program", "steps": [{"alltoall": late}, {"halo": halo}], "communicators": communicators}
     return 4 * float(Simulator().run(described(4, work, **machine))["steps"][1]["busy_s"])
 
 
+@pytest.mark.parametrize("levels", [2, 100, 1200])  # messages of 16, 800 and 9600 B, by each of the three protocols
 @pytest.mark.parametrize(
     ("costs", "each"),
     [
@@ -198,8 +199,8 @@ def ring_in_turn(**machine: Any) -> float:
         ({"overhead": {"post": "1 us"}}, 6),
     ],
 )
-def test_who_receives_in_turn_finds_what_came_before(costs: dict[str, Any], each: float) -> None:
-    assert ring_in_turn(**costs) - ring_in_turn() == pytest.approx(each * US, rel=1e-6)
+def test_who_receives_in_turn_finds_what_came_before(costs: dict[str, Any], each: float, levels: int) -> None:
+    assert ring_in_turn(levels, **costs) - ring_in_turn(levels) == pytest.approx(each * US, rel=1e-6)
 
 
 def passed_on(n: int, send: float, **machine: Any) -> float:
@@ -224,6 +225,29 @@ def test_what_is_prepared_does_not_leave_before_although_its_interface_is_busy()
     copies = 1.5 * n / 8 * NS + 4 * copy_ns(64) * NS
     eager = {"protocol": {"short_limit": "1 MiB", "eager_limit": "1 MiB"}, "memory": {"bandwidth": "200 TB/s"}}
     assert passed_on(n, send, **eager) == pytest.approx(3 * send + copies + 2 * flight, abs=0.05 * US)
+
+
+def test_what_is_prepared_holds_up_no_rank_beside_it() -> None:
+    """Two ranks of a node prepare 240 and 80 B, and then 80 and 240 B, at 1 us a byte: their interface serves both."""
+    blocks = {"algorithm": "burst", "count": 20, "spread": "0 %", "communicator": "columns"}
+    steps = [{"alltoallv": blocks | {"groups": groups}} for groups in ([3, 1], [1, 3])]
+    work = {"kind": "program", "steps": steps, "communicators": {"columns": {"every": 2}}}
+    net = {"geometry": [2, 1, 1], "nodes_per_switch": 1, "node": {"latency": "500 ns", "bandwidth": "10 GB/s"}}
+    paid = seconds(4, work, **net, ranks_per_node=2, overhead={"send_per_byte": "1 us"})
+    assert paid == pytest.approx(320 * US, abs=1 * US)
+
+
+def test_an_interface_answers_while_its_rank_prepares_a_message() -> None:
+    """Rank 1 prepares two messages for 200 us each; in between it is asked for a receive of 105 us."""
+
+    def to(name: str, size: int) -> dict[str, Any]:
+        return {"algorithm": "binomial", "count": size // 8, "root": 0, "communicator": name}
+
+    steps = [{"broadcast": {**to("first", LONG), "begin": "long"}}, *[{"broadcast": to("second", 64)}] * 2]
+    communicators = {"first": {"range": [0, 2]}, "second": {"range": [1, 2]}}
+    work = {"kind": "program", "steps": [*steps, {"end": {"of": "long"}}], "communicators": communicators}
+    paid = seconds(4, work, overhead={"send": "200 us"}, protocol={"progress": "hardware"})
+    assert paid == pytest.approx(400 * US, abs=1 * US)
 
 
 @pytest.mark.parametrize("n", [16, 512, 1024, 8192, 8208])

@@ -329,3 +329,10 @@ def test_receives_in_turn_that_take_time_to_post_are_of_the_fifth_revision() -> 
     ]
     revisions = [[Simulator().revision(point([step], net=PAIR | each)) for each in costs] for step in (HALO, in_turn)]
     assert revisions == [[2, 2, 2], [2, 2, 5]]
+
+
+def test_blocks_of_groups_are_rounded_to_elements() -> None:
+    """Groups with 2/3 and 4/3 of the mean: of 2 elements 1.33 and 2.67, so 1 and 3."""
+    blocks = {"algorithm": "burst", "count": 2, "spread": "0 %", "communicator": "pairs", "groups": [1, 2]}
+    result = run([{"alltoallv": blocks}], ranks=4, communicators={"pairs": {"consecutive": 2}})
+    assert (result["messages"], result["bytes"]) == (4, 2 * 8 * (1 + 3))

@@ -290,10 +290,9 @@ def optimum(curve: Band, statistic: str, value: Range, span: Span) -> Outcome:
 
 def _ratios(first: Band, second: Band) -> str:
     ratios = _quotient(first.median, second.median)
-    ends = f"{count(first.x[0])} to {count(first.x[-1])}" if first.x.size > 1 else count(first.x[0])
     if first.x.size == 1:
-        return f"{rounded(ratios[0])} at {ends} processes"
-    middle = rounded(float(np.median(ratios)))
+        return f"{rounded(ratios[0])} at {count(first.x[0])} processes"
+    ends, middle = f"{count(first.x[0])} to {count(first.x[-1])}", rounded(float(np.median(ratios)))
     return f"{rounded(ratios.min())} to {rounded(ratios.max())}, median {middle}, at {ends} processes"
 
 

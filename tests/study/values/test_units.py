@@ -98,6 +98,25 @@ def test_only_what_is_allowed_is_proposed(text: str, dimension: Dimension, hint:
     assert (caught.value.context or {})["hint"] == hint
 
 
+@pytest.mark.parametrize(
+    ("value", "dimension", "text"),
+    [
+        (0, TIME, "0 ns"),
+        (1, TIME, "1 ps"),
+        (1000, TIME, "1 ns"),
+        (1500, TIME, "1500 ps"),
+        (0, FRACTION, "0 %"),
+        (1, FRACTION, "1 ppm"),
+        (10**6, FRACTION, "100 %"),
+        (9000, SIZE, "9000 B"),
+        (10000, SIZE, "10 KB"),
+        (2 * 10**9, FREQUENCY, "2 GHz"),
+    ],
+)
+def test_the_largest_unit_without_a_fraction_is_told(value: int, dimension: Dimension, text: str) -> None:
+    assert format_quantity(value, dimension) == text
+
+
 @given(st.sampled_from(DIMENSIONS), st.integers(0, 10**15))
 def test_formatted_quantities_read_back(dimension: Dimension, value: int) -> None:
     assert parse_quantity(format_quantity(value, dimension), dimension, least=0) == value
