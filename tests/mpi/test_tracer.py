@@ -7,6 +7,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -852,6 +853,21 @@ def test_mistakes_are_one_line(tmp_path: Path, records: dict[str, bytes], line: 
         traces.pack(written(tmp_path / "x", r0=records.get("r0", b""), r1=records.get("r1", b"")))
     assert line in str(told.value)
     assert "\n" not in str(told.value)
+
+
+def test_a_header_takes_no_memory_for_what_is_not_there(tmp_path: Path) -> None:
+    folder = written(tmp_path / "x")
+    file = sorted(folder.iterdir())[1]
+    content = file.read_bytes()
+    file.write_bytes(content[:20] + b"\xff" * 4 + content[24:])
+    tracemalloc.start()
+    try:
+        line = refusal(folder)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "rank 1: found the end of the file; allowed: a header that is whole" in line
+    assert most < 2**24
 
 
 @pytest.mark.parametrize("place", [0, 1])
