@@ -137,7 +137,9 @@ def least_time(p: dict[str, Any], sends: list[int], busiest: float) -> float:
 @pytest.mark.parametrize("device", ["", "host"])
 def test_bytes_are_counted_or_refused(device: str) -> None:
     """A repetition sends 4 messages of 2^57 B between two ranks of a node."""
-    net = machine("torus", (2, 2, 2)) | {"node": {"latency": 10**5, "bandwidth": 2 * 10**14, "memory_bandwidth": "unlimited"}}
+    net = machine("torus", (2, 2, 2)) | {
+        "node": {"latency": 10**5, "bandwidth": 2 * 10**14, "memory_bandwidth": "unlimited"}
+    }
     halo = {"kind": "halo", "width": 1, "grid": [2, 2**27, 2**27], "decomposition": [2, 1]}
 
     def halos(repeat: int) -> dict[str, Any]:
