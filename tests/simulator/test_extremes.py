@@ -144,7 +144,8 @@ def test_bytes_are_counted_or_refused(device: str) -> None:
 
     def halos(repeat: int) -> dict[str, Any]:
         p = point(2, {"kind": "program", "repeat": repeat, "steps": [halo]}, net) | {"ranks_per_node": 2}
-        return _simulator.simulate(p, device=device)
+        result: dict[str, Any] = _simulator.simulate(p, device=device)
+        return result
 
     assert halos(15)["bytes"] == 15 * 2**59
     for repeat in (16, 32, 40):
