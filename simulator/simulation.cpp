@@ -168,6 +168,7 @@ std::uint64_t resident_bytes() {
 }
 
 /// From the repeats that were simulated to all. They send the same; only how far they send it may differ.
+/// \throws std::runtime_error where all send more than is counted
 void extrapolate(Outcome& o, const Repeats& repeats) {
     o.repeats_simulated = repeats.simulated();
     o.at_least_s = repeats.at_least_s();
@@ -178,11 +179,15 @@ void extrapolate(Outcome& o, const Repeats& repeats) {
     o.steady_error = repeats.forecast().half_width * seconds_per_tick / o.time_s;
     const auto simulated = static_cast<std::uint64_t>(repeats.simulated());
     const auto left_out = static_cast<std::uint64_t>(repeats.left_out());
-    for (std::uint64_t* count : {&o.messages, &o.packets, &o.bytes, &o.control_packets}) {
-        *count += *count / simulated * left_out;
-    }
-    o.hops += static_cast<std::uint64_t>(static_cast<double>(o.hops) / static_cast<double>(simulated) *
-                                         static_cast<double>(left_out));
+    const auto extend = [&](std::uint64_t& count, const char* what) {
+        count = checked_count(count + WideCount{count / simulated} * left_out, what);
+    };
+    extend(o.messages, "messages");
+    extend(o.packets, "packets");
+    extend(o.bytes, "bytes");
+    extend(o.control_packets, "control packets");
+    const double hops = static_cast<double>(o.hops) / static_cast<double>(simulated) * static_cast<double>(left_out);
+    o.hops = checked_count(o.hops + static_cast<WideCount>(hops), "hops");
 }
 
 /// Why ranks waited, in bins of ranks, and what some did when.

@@ -21,12 +21,15 @@
 namespace tramontane {
 
 /// Bytes the busiest rank sends over the mean.
+/// \throws std::runtime_error where all together send more than is counted
 [[nodiscard]] inline double imbalance(const NodeRecords::Node* nodes, std::uint32_t places, std::uint32_t ranks) {
-    std::uint64_t most = 0, sum = 0;
+    std::uint64_t most = 0;
+    WideCount all = 0;
     for (std::uint32_t place = 0; place < places; ++place) {
         most = std::max(most, nodes[place].bytes);
-        sum += nodes[place].bytes;
+        all += nodes[place].bytes;
     }
+    const std::uint64_t sum = checked_count(all, "bytes");
     return sum == 0 ? 1.0 : static_cast<double>(most) * static_cast<double>(ranks) / static_cast<double>(sum);
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 
 #include "machine.hpp"
 #include "rules/costs.hpp"
@@ -107,5 +109,16 @@ struct Statistics {
         delivered_bytes += other.delivered_bytes;
     }
 };
+
+__extension__ using WideCount = unsigned __int128;
+
+/// A count of the whole run; records and datasets have 64 bits, with a sign.
+/// \throws std::runtime_error where that is not enough
+[[nodiscard]] inline std::uint64_t checked_count(WideCount count, const char* what) {
+    if (count >> 63U != 0) {
+        throw std::runtime_error("workload: found 2^63 or more " + std::string(what) + " in all, allowed: less");
+    }
+    return static_cast<std::uint64_t>(count);
+}
 
 }  // namespace tramontane

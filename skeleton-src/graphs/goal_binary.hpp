@@ -15,6 +15,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../refusal.hpp"
@@ -113,15 +114,22 @@ private:
         const std::int64_t peer = signed_of(read<std::uint32_t>(at + 5, where));
         const auto size = read<std::uint64_t>(at + 9, where);
         const std::int64_t tag = signed_of(read<std::uint32_t>(at + 17, where));
-        const auto amount = static_cast<std::int64_t>(std::min<std::uint64_t>(size, std::uint64_t{1} << 50));
+        if (kind < 1 || kind > 3) {
+            refuse_key(builder_.where(number), "kind " + std::to_string(kind), "1 (send), 2 (recv), 3 (calc)");
+        }
+        constexpr std::int64_t picoseconds = 1000, most_work = GraphBuilder::most_work / picoseconds;
+        const std::int64_t most = kind == 3 ? most_work : GraphBuilder::most_bytes;
+        if (std::cmp_greater(size, most)) {
+            const std::string unit = kind == 3 ? " ns" : " B";
+            refuse_key(builder_.where(number), std::to_string(size) + unit, "0 to " + std::to_string(most) + unit);
+        }
+        const auto amount = static_cast<std::int64_t>(size);
         if (kind == 1) {
             builder_.send(peer, tag, amount, number);
         } else if (kind == 2) {
             builder_.receive(peer, tag, amount, number);
-        } else if (kind == 3) {
-            builder_.work(amount * 1000, number);
         } else {
-            refuse_key(builder_.where(number), "kind " + std::to_string(kind), "1 (send), 2 (recv), 3 (calc)");
+            builder_.work(amount * picoseconds, number);
         }
         builder_.on_cpu(cpu, number);
     }

@@ -473,7 +473,7 @@ private:
                 return;
             }
             case Did::begin_probed: {
-                Doing own = close(n[0], "probe");
+                Doing own = close_receive(n[0], "probe");
                 told(own.ended.front().operation, after_);
                 own.gate = gate_;
                 return open(n[0], std::move(own));
@@ -554,14 +554,22 @@ private:
         begun(what);
         requests_[request] = std::move(what);
     }
-    Doing close(std::int64_t request, const char* what) {
+    Doing close(std::int64_t request, const std::string& what) {
         const auto found = requests_.find(request);
         if (found == requests_.end()) {
-            throw Mistake{"the end of request " + std::to_string(request),
-                          std::string("requests that a ") + what + " has begun"};
+            throw Mistake{"the end of request " + std::to_string(request), "requests that a " + what + " has begun"};
         }
         Doing own = std::move(found->second);
         requests_.erase(found);
+        return own;
+    }
+    /// The same of a receive, which is one operation.
+    Doing close_receive(std::int64_t request, const std::string& what) {
+        Doing own = close(request, what);
+        if (own.group < 0) {
+            throw Mistake{"a message of request " + std::to_string(request) + ", which receives none",
+                          "requests that a " + what + " has begun"};
+        }
         return own;
     }
     /// The next call waits for what this one has ended, and for the start of what it has started.
@@ -622,11 +630,7 @@ private:
     }
     void end_receive(const CallAction& action) {
         const auto& [request, peer, tag, bytes, none] = action.numbers;
-        const Doing own = close(request, "receive");
-        if (own.group < 0) {
-            throw Mistake{"a message of request " + std::to_string(request) + ", which receives none",
-                          "requests that a receive has begun"};
-        }
+        const Doing own = close_receive(request, "receive");
         if (checked(peer) != rank_) {
             const TracedLine line{peer, static_cast<std::uint32_t>(own.group), tag};
             const std::uint32_t operation = own.ended.front().operation;

@@ -347,13 +347,14 @@ private:
         }
         return found;
     }
-    /// Mostly in order, so as differences.
+    /// Mostly in order, so as differences; unsigned, because steps of a broken file may be of any size.
     static std::vector<std::int64_t> ranks(TraceNumbers& numbers) {
         std::vector<std::int64_t> found;
-        std::int64_t last = -1;
+        std::uint64_t next = 0;
         for (std::int64_t left = numbers.next(); left > 0; --left) {
-            const std::int64_t step = numbers.next();
-            found.push_back(last += 1 + ((step & 1) != 0 ? -((step + 1) >> 1) : step >> 1));
+            const auto step = static_cast<std::uint64_t>(numbers.next());
+            next += step % 2 != 0 ? ~(step / 2) : step / 2;
+            found.push_back(static_cast<std::int64_t>(next++));
         }
         return found;
     }

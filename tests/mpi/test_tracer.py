@@ -7,6 +7,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -786,6 +787,18 @@ def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: s
         ({"r0": call(1, 21, 5, 9)}, "rank 0, call 2: found communicator 9; allowed: those that a call has made"),
         ({"r0": call(1, 18, 9)}, "found the end of request 9; allowed: requests that a probe has begun"),
         (
+            {"r0": call(1, 3, 9, 0, 1, 5, 64, 18, 9), "r1": RECEIVE},
+            "rank 0, call 2: found a message of request 9, which receives none; allowed: requests that a probe has",
+        ),
+        (  # of a communicator of one rank, before anything that a call could wait for
+            {"r0": call(1, 10, 1, 1, 0, 0, 8, 9, 1, 0, 7, *b"barrier", 0, 18, 9)[:-2] + bytes(2)},
+            "rank 0, call 2: found a message of request 9, which receives none; allowed: requests that a probe has",
+        ),
+        (
+            {"r0": call(1, 10, 1, 2, 0, *[255] * 8, 127, 0)},
+            "rank 0, call 2: found rank -4611686018427387903 of a communicator; allowed: 0 to 1",
+        ),
+        (
             {f"r{i}": call(1, 8, 0, 0, 0, 5, *b"bcast", 1, *[128] * 7, 1) for i in range(2)},
             "rank 0, call 2: found workload.count 70368744177664; allowed: an integer from 1 to 2147483647",
         ),
@@ -844,6 +857,21 @@ def test_mistakes_are_one_line(tmp_path: Path, records: dict[str, bytes], line: 
         traces.pack(written(tmp_path / "x", r0=records.get("r0", b""), r1=records.get("r1", b"")))
     assert line in str(told.value)
     assert "\n" not in str(told.value)
+
+
+def test_a_header_takes_no_memory_for_what_is_not_there(tmp_path: Path) -> None:
+    folder = written(tmp_path / "x")
+    file = sorted(folder.iterdir())[1]
+    content = file.read_bytes()
+    file.write_bytes(content[:20] + b"\xff" * 4 + content[24:])
+    tracemalloc.start()
+    try:
+        line = refusal(folder)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "rank 1: found the end of the file; allowed: a header that is whole" in line
+    assert most < 2**24
 
 
 @pytest.mark.parametrize("place", [0, 1])

@@ -134,6 +134,25 @@ def least_time(p: dict[str, Any], sends: list[int], busiest: float) -> float:
     return latency * 1e-12 + max(0.0, busiest - packet) * slot * TICK  # until the last packet's head leaves
 
 
+@pytest.mark.parametrize("device", ["", "host"])
+def test_bytes_are_counted_or_refused(device: str) -> None:
+    """A repetition sends 4 messages of 2^57 B between two ranks of a node."""
+    net = machine("torus", (2, 2, 2)) | {
+        "node": {"latency": 10**5, "bandwidth": 2 * 10**14, "memory_bandwidth": "unlimited"}
+    }
+    halo = {"kind": "halo", "width": 1, "grid": [2, 2**27, 2**27], "decomposition": [2, 1]}
+
+    def halos(repeat: int) -> dict[str, Any]:
+        p = point(2, {"kind": "program", "repeat": repeat, "steps": [halo]}, net) | {"ranks_per_node": 2}
+        result: dict[str, Any] = _simulator.simulate(p, device=device)
+        return result
+
+    assert halos(15)["bytes"] == 15 * 2**59
+    for repeat in (16, 32, 40):
+        with pytest.raises(RuntimeError, match=r"^workload: found 2\^63 or more bytes in all, allowed: less$"):
+            halos(repeat)
+
+
 @given(p=extreme_points(), threads=st.integers(1, 3), part=st.integers(2, 9))
 @settings(max_examples=50)
 def test_an_extreme_point_is_right_or_refused(p: dict[str, Any], threads: int, part: int) -> None:

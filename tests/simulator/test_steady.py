@@ -123,6 +123,22 @@ def test_what_cannot_be_is_refused() -> None:
         run(p, -1)
 
 
+def test_bytes_of_all_repeats_are_counted_or_refused() -> None:
+    """A repeat sends 3 messages of each of 8 ranks, in packets of a gigabyte."""
+    fast = {"bandwidth": 2 * 10**14, "latency": 10**5}
+    net = machine("torus", (2, 2, 2), link=fast, injection=fast | {"service": "fifo"}, packet=10**9, buffer=2 * 10**9)
+    count, most = 2**31 - 1, (2**63 - 1) // (3 * 8 * 8 * (2**31 - 1))
+
+    def allreduces(repeats: int) -> dict[str, Any]:
+        doubling = {"kind": "allreduce", "algorithm": "recursive-doubling", "count": count, "repeats": repeats}
+        return run(point(8, doubling, net), ERROR)
+
+    assert allreduces(most)["bytes"] == 3 * 8 * 8 * count * most
+    for repeats in (most + 1, 7 * 10**8):
+        with pytest.raises(RuntimeError, match=r"^workload: found 2\^63 or more bytes in all, allowed: less$"):
+            allreduces(repeats)
+
+
 def test_very_few_ranks_may_take_far_longer_than_is_told() -> None:
     """What docs/model.md says of them; a rule that ends this may say so there."""
     ring = {"kind": "allreduce", "algorithm": "ring", "count": 5000, "repeats": 300}

@@ -537,6 +537,23 @@ def test_binary_says_the_same_in_two_places(tmp_path: Path, at: int, number: int
     assert str(told.value).endswith(said)
 
 
+@pytest.mark.parametrize(
+    ("kind", "size", "said"),
+    [
+        (1, 2**63, "rank 0, operation 0: found 9223372036854775808 B; allowed: 0 to 1099511627776 B"),
+        (2, 2**40 + 1, "rank 0, operation 0: found 1099511627777 B; allowed: 0 to 1099511627776 B"),
+        (3, 2**64 - 1, "rank 0, operation 0: found 18446744073709551615 ns; allowed: 0 to 1000000000000 ns"),
+        (4, 2**64 - 1, "rank 0, operation 0: found kind 4; allowed: 1 (send), 2 (recv), 3 (calc)"),
+    ],
+)
+def test_binary_has_sizes_of_64_bits(tmp_path: Path, kind: int, size: int, said: str) -> None:
+    file = tmp_path / "x.bin"
+    file.write_bytes(binary([[(kind, 1, size, 0, [], [])], []]))
+    with pytest.raises(InputError) as told:
+        traces.pack(file)
+    assert str(told.value).endswith(said)
+
+
 HEAD = "num_ranks 2\n"
 
 

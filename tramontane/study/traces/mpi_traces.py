@@ -244,8 +244,9 @@ def header(file: Path) -> Header:
             raise InputError(
                 file, "byte 12", None, "a rank that is less than their number", problem=f"found {rank} of {ranks}"
             )
-        text = stream.read(words)
-    if len(text) < words:
+        whole = _HEADER.size + words <= os.fstat(stream.fileno()).st_size  # or it would take memory for the words
+        text = stream.read(words) if whole else b""
+    if not whole:
         raise InputError(file, f"rank {rank}", None, "a header that is whole", problem="found the end of the file")
     names = text.decode("utf-8", "replace").split("\n") if text else []
     return Header(rank, ranks, run, begun + offset, *names[:3])
