@@ -12,7 +12,7 @@ import xarray as xr
 
 from analysis import caption, revisions
 from analysis.figures import axes as axis_tools
-from analysis.figures.panel import Drawn, Panel, empty
+from analysis.figures.panel import Drawn, Panel, Shown, empty
 from analysis.spec import FigureSpec
 from analysis.table import ENSEMBLE_DIMS, Table
 from tramontane.results.members import middle
@@ -98,8 +98,8 @@ def statistics(best: "pd.Series[float]") -> dict[str, float]:
     return {name: float(getattr(best.dropna(), how)()) for name, how in STATISTICS.items()}
 
 
-def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
-    """Return the best radices of a dataset as one panel.
+def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
+    """Return the best radices of a dataset as one panel, and as numbers with statistics over all of them.
 
     Parameters
     ----------
@@ -123,12 +123,11 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         axes.set_ylim(0, top)
         return [Drawn(axes, handles if len(handles) > 1 else ()), Drawn(side)]
 
-    return [Panel(draw, spec.letter, note=caption.gap_note(dataset))]
+    return Shown([Panel(draw, spec.letter, note=caption.gap_note(dataset))], _numbers(rows, dataset))
 
 
-def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
+def _numbers(rows: pd.DataFrame, dataset: xr.Dataset) -> Table:
     """Best radix at each number of processes, and statistics over all of them."""
-    rows = radix_table(dataset, spec)
     values = rows[["x", "best", "low", "high"]].to_numpy(dtype=float).tolist()
     table = [
         [

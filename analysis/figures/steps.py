@@ -15,7 +15,7 @@ import xarray as xr
 from analysis import caption, printed, style
 from analysis.figures import scaling
 from analysis.figures.axes import in_lines
-from analysis.figures.panel import Drawn, Panel
+from analysis.figures.panel import Drawn, Panel, Shown
 from analysis.spec import FigureSpec
 from analysis.table import ALL, Table, figure_table, x_heading
 from tramontane.study.values.quantities import STEPS
@@ -39,8 +39,8 @@ PANEL, DIGIT = 200, 0.65
 READABLE = 0.25
 
 
-def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
-    """Return the scaling curves, and the shares of the steps.
+def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
+    """Return the scaling curves, and the shares of the steps, which are the numbers.
 
     Parameters
     ----------
@@ -55,6 +55,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         If the block names what the dataset lacks, or no point is a program.
     """
     shares = _shares(dataset, spec)
+    numbers = _numbers(shares, x_heading(dataset, spec))
 
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
         axes = figure.add_subplot(cell)
@@ -63,14 +64,14 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     if shares["x"].nunique() == 1:
         shares = _with_printed(shares, printed.of_steps(dataset, spec))
         height = ROW * (max(_places(shares).values()) + 5)
-        return [
-            Panel(
-                lambda figure, cell: [_draw_rows(figure, cell, shares)], note=caption.gap_note(dataset), height=height
-            )
-        ]
+
+        def draw_rows(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
+            return [_draw_rows(figure, cell, shares)]
+
+        return Shown([Panel(draw_rows, spec.letter, note=caption.gap_note(dataset), height=height)], numbers)
     of_steps = spec if spec.y_label or spec.y != "time_s" else spec.model_copy(update={"y_label": "Time of all steps"})
-    curves, bars = scaling.panels(dataset, of_steps), Panel(draw, note=caption.gap_note(dataset))
-    return [*curves, bars]
+    bars = Panel(draw, note=caption.gap_note(dataset))
+    return Shown([*scaling.show(dataset, of_steps).panels, bars], numbers)
 
 
 def _with_printed(shares: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
@@ -85,9 +86,8 @@ def _with_printed(shares: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
+def _numbers(shares: pd.DataFrame, x_name: str) -> Table:
     """Numbers of the bars: time of all steps and share of each, by series and x."""
-    shares = _shares(dataset, spec)
     steps = list(dict.fromkeys(shares["step"]))
     rows = []
     for (label, _), own in shares.groupby(["label", "x"], sort=False):
@@ -96,7 +96,7 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
         series = [] if (shares["label"] == ALL).all() else [str(label)]
         rows.append([*series, formatting.number(own["x"].iloc[0]), formatting.number(own["time"].sum() * 1e3), *cells])
     series = [] if (shares["label"] == ALL).all() else ["Series"]
-    return Table([*series, x_heading(dataset, spec), "Time in all steps, ms", *(f"{step}, %" for step in steps)], rows)
+    return Table([*series, x_name, "Time in all steps, ms", *(f"{step}, %" for step in steps)], rows)
 
 
 def _shares(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:

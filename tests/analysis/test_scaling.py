@@ -151,7 +151,7 @@ def test_points_that_failed_or_take_no_time_have_results(factory: Factory) -> No
 
 def test_a_table_says_along_what_and_in_which_unit_as_the_axis_does(factory: Factory) -> None:
     dataset = factory(figure={"x_label": "buffer of a link (KiB)"})
-    assert scaling.numbers(dataset, spec_of(dataset)).headings[0] == "Buffer of a link (KiB)"
+    assert scaling.show(dataset, spec_of(dataset)).numbers.headings[0] == "Buffer of a link (KiB)"
 
 
 def test_a_figure_without_lines_needs_no_legend(factory: Factory) -> None:

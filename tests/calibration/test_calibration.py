@@ -202,7 +202,7 @@ def test_allreduces_enter_the_fit_stage_by_stage() -> None:
 
 def test_a_calibration_can_be_drawn(tmp_path: Path) -> None:
     from analysis.draw import draw_files
-    from analysis.figures import draw, numbers
+    from analysis.figures import draw, show
     from tramontane.results.datasets import write
 
     messages = measured(TRUTH, noise=0.1)
@@ -212,7 +212,7 @@ def test_a_calibration_can_be_drawn(tmp_path: Path) -> None:
     write(dataset, tmp_path / "here.nc")
     written = draw_files([tmp_path / "here.nc"], tmp_path / "here")
     assert all(file.stat().st_size > 0 for file in written)
-    rows = numbers(dataset).rows
+    rows = show(dataset).numbers.rows
     assert len(rows) == len(calibration.SIZES) + 2
     assert rows[-1][:2] == ["24 B, stage of an allreduce of 4 ranks", "1.3 µs"]
     dataset["one_way_median_s"] *= 30
