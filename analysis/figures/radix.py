@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.gridspec import SubplotSpec
 
 VARIABLE = "best_radix"
-COLOUR, SPREAD = "#4477AA", "#bbccdd"
+COLOUR, SPREAD, BOX = "#4477AA", "#bbccdd", "#dfe6ed"
 #: Statistics by the name printed, from top to bottom where they fall together.
 STATISTICS = {"max": "max", "median": "median", "mean": "mean", "min": "min"}
 
@@ -170,16 +170,16 @@ def _draw_points(axes: "Axes", found: pd.DataFrame, spread: str) -> "list[Artist
 
 def _draw_box(axes: "Axes", found: pd.DataFrame) -> None:
     """Draw least, quartiles, median, mean and largest, with their numbers."""
-    import seaborn  # noqa: PLC0415 - slow to import
-
-    seaborn.boxplot(
-        y=found["best"],
-        ax=axes,
+    line = {"color": "#333333", "linewidth": 0.8}
+    axes.boxplot(
+        found["best"],
         whis=(0, 100),
-        width=0.45,
-        color="#dde6ef",
-        linecolor="#333333",
-        linewidth=0.8,
+        widths=0.45,
+        patch_artist=True,
+        boxprops={"facecolor": BOX, "edgecolor": line["color"], "linewidth": line["linewidth"]},
+        medianprops=line | {"solid_capstyle": "butt"},
+        whiskerprops=line | {"solid_capstyle": "butt"},
+        capprops=line,
         showmeans=True,
         meanprops={"marker": "D", "markerfacecolor": "#EE6677", "markeredgecolor": "white", "markersize": 4.5},
     )
