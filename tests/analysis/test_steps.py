@@ -93,6 +93,7 @@ def test_one_number_of_processes_has_bars_alone(
     spec: FigureSpec = spec_of(dataset)
     drawn = steps.show(dataset, spec).panels
     assert len(drawn) == panels
+    assert drawn[0].letter == spec.letter
     figure = compose(drawn)
     axes = figure.axes[-1]
     bars_drawn = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
