@@ -117,11 +117,12 @@ def compose(panels: Sequence[Panel], width: str = "one-column", columns: int = 1
         figure.draw_without_rendering()
         for part in drawn:
             axis_tools.break_labels(part.axes)
-        for row, parts in enumerate(by_row):
+        # What stands below axes is not in the ratios: rows stay as high as their legends found them.
+        lacking = 0.0
+        for parts in by_row:
             legends = [axis_tools.place_legend(part.axes, part.handles) for part in parts if part.handles]
-            heights[row] += max(legends, default=0.0) / figure.dpi
-        figure.set_figheight(sum(heights))
-        grid.set_height_ratios(heights)
+            lacking += max(legends, default=0.0)
+        figure.set_figheight(sum(heights) + lacking / figure.dpi)
         # One layout for all formats: it must not depend on the resolution of a file. With the engine "none", which is
         # one that does nothing, matplotlib would draw once more for each of them.
         figure.draw_without_rendering()

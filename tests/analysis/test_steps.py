@@ -171,6 +171,14 @@ def test_legends_of_many_lines_lie_inside_the_figure(factory: Factory) -> None:
         assert axes.bbox.height > 80
 
 
+def test_a_legend_below_a_panel_leaves_other_rows_as_high_as_their_legends_found_them(factory: Factory) -> None:
+    figure = draw(named(factory, ["one", "two"], (64, 256)), named(factory, LONGER, (64, 256)))
+    figure.canvas.draw()
+    assert legend(figure.axes[3]).get_window_extent().y1 < figure.axes[3].bbox.y0, "this one stands below"
+    heights = [axes.bbox.height for axes in figure.axes]
+    assert heights == pytest.approx([heights[0]] * 4)
+
+
 @pytest.mark.parametrize("more", [(), ("some", "more", "series", "still")])
 def test_long_names_take_several_lines_in_the_panels_or_below_them(factory: Factory, more: tuple[str, ...]) -> None:
     names = [*LONG, *more]
