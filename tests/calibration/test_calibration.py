@@ -154,15 +154,14 @@ def test_on_several_nodes_every_rank_gets_one() -> None:
 
 
 def test_the_partition_that_ran_says_what_a_machine_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not the first one, which can't be used here; allreduces of more ranks than nodes say nothing of the network."""
+    """Not the first one; allreduces of more ranks than nodes say nothing of the network."""
     environments = {"e": Environment(compiler="mpicxx")}
-    first = Partition(environments=["e"], ranks_per_node=64)
-    second = Partition(environments=["e"], ranks_per_node=20, nodes=4, scheduler="squeue", launcher="srun")
-    system = System(
-        description="x", hosts=[".*"], environments=environments, partitions={"first": first, "second": second}
-    )
-    site = Site({"site": system}, {"site": environments}, {"site": {"second": second}}, [])
-    monkeypatch.setattr(calibrating, "look_around", lambda _: site)
+    partitions = {
+        "first": Partition(environments=["e"], ranks_per_node=64),
+        "second": Partition(environments=["e"], ranks_per_node=20, nodes=4, scheduler="squeue", launcher="srun"),
+    }
+    system = System(description="x", hosts=[".*"], environments=environments, partitions=partitions)
+    monkeypatch.setattr(calibrating, "look_around", lambda _: Site({"site": system}, []))
     chosen: list[SystemChoice] = []
 
     def runner(choice: SystemChoice, folder: Path, root: Path) -> measurement.Run:
@@ -172,7 +171,7 @@ def test_the_partition_that_ran_says_what_a_machine_holds(tmp_path: Path, monkey
         ]
 
     monkeypatch.setattr(calibrating, "runner", runner)
-    found = calibrating.calibrate(SystemChoice(name="site"), [2, 4, 8], tmp_path, tmp_path)
+    found = calibrating.calibrate(SystemChoice(name="site", partition="second"), [2, 4, 8], tmp_path, tmp_path)
     assert chosen == [SystemChoice(name="site", partition="second", environment="e")]
     assert found.machine["nodes_per_switch"] == 20
     assert found.processors == 80
