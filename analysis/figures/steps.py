@@ -6,7 +6,8 @@ this number, or of the series' own time where bars would be too short to be read
 processes there are only bars, one below the other. Legends of many entries stand below the panels.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
-    from matplotlib.typing import ColorType
 
 #: Part of the room between two numbers of processes that bars take.
 ROOM = 0.84
 #: Height of a bar that lies, with its name [in]; of further lines of a name, in the same heights; characters of a line.
 ROW, LINE, WIDE = 0.3, 0.37, 56
-HATCH = "////"
+#: What marks work, and the width of bars' edges [pt].
+HATCH, EDGE = "////", 0.3
 #: How wide a panel of two is, about, and the width of a digit in heights of its font [pt].
 PANEL, DIGIT = 200, 0.65
 #: Where a series takes less than this part of the slowest one's time, bars show shares of each series' own time.
@@ -145,20 +146,18 @@ def _draw_rows(figure: "Figure", cell: "SubplotSpec", shares: pd.DataFrame) -> D
     """Draw a bar for each series, from the top, below its name; the legend stands above them, where no bar is."""
     axes = figure.add_subplot(cell)
     places = _places(shares)
-    steps, colours, works = _looks(shares)
+    looks = _looks(shares)
     longest = shares.groupby("label")["part"].sum().max()  # printed times may take longer than the slowest
     for label, place in places.items():
         left = 0.0
         for _, row in shares[shares["label"] == label].iterrows():
-            hatch = HATCH if works[row["step"]] else None
-            colour = colours[row["step"]]
-            axes.barh(place, row["part"], 0.5, left, color=colour, hatch=hatch, edgecolor="white", linewidth=0.3)
+            axes.barh(place, row["part"], 0.5, left, linewidth=EDGE, **looks[row["step"]])
             left += row["part"]
         axes.text(0.6, place - 0.27, in_lines(label, WIDE), va="bottom", fontsize="small")
     axes.set(xlabel="Part of the slowest's time (%)", xlim=(0, 1.02 * longest))
     axes.set_ylim(max(places.values()) + 0.4, -0.75)
     axes.set_yticks([])
-    axes.legend(handles=_entries(steps, colours, works), loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    axes.legend(handles=_entries(looks), loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
     return Drawn(axes)
 
 
@@ -168,27 +167,26 @@ def _places(shares: pd.DataFrame) -> dict[str, float]:
     return dict(zip(shares["label"].unique(), (np.cumsum(lines) - 1).tolist(), strict=True))
 
 
-def _looks(shares: pd.DataFrame) -> "tuple[list[str], dict[str, ColorType], dict[str, bool]]":
-    """Return the steps, the colour of each, and whether it is work."""
-    steps = list(dict.fromkeys(shares["step"]))
-    colours = dict(zip(steps, style.colours(len(steps)), strict=True))
-    return steps, colours, {step: bool(shares.loc[shares["step"] == step, "work"].any()) for step in steps}
+def _looks(shares: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return what bars of each step look like."""
+    works = shares.groupby("step", sort=False)["work"].any()
+    return {
+        str(step): {"facecolor": colour, "hatch": HATCH if work else None, "edgecolor": "white"}
+        for (step, work), colour in zip(works.items(), style.colours(len(works)), strict=True)
+    }
 
 
-def _entries(steps: list[str], colours: "dict[str, ColorType]", works: dict[str, bool]) -> "list[Artist]":
+def _entries(looks: Mapping[str, dict[str, Any]]) -> "list[Artist]":
     from matplotlib.patches import Patch  # noqa: PLC0415
 
-    return [
-        Patch(facecolor=colours[step], hatch=HATCH if works[step] else None, edgecolor="white", label=step)
-        for step in steps
-    ]
+    return [Patch(label=step, **look) for step, look in looks.items()]
 
 
 def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]":
     from matplotlib import rcParams  # noqa: PLC0415
     from matplotlib.patches import Patch  # noqa: PLC0415
 
-    steps, colours, works = _looks(shares)
+    looks = _looks(shares)
     labels, numbers_of_ranks = list(dict.fromkeys(shares["label"])), sorted(shares["x"].unique())
     width = ROOM / len(labels)
     whole = shares.groupby(["label", "x"])["part"].sum()
@@ -201,16 +199,7 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
         places = places + (number - (len(labels) - 1) / 2) * width
         bottom = dict.fromkeys(places, 0.0)
         for place, (_, row) in zip(places, own.iterrows(), strict=True):
-            axes.bar(
-                place,
-                row[column],
-                0.92 * width,
-                bottom=bottom[place],
-                color=colours[row["step"]],
-                hatch=HATCH if works[row["step"]] else None,
-                edgecolor="white",
-                linewidth=0.3,
-            )
+            axes.bar(place, row[column], 0.92 * width, bottom[place], linewidth=EDGE, **looks[row["step"]])
             bottom[place] += row[column]
         if len(labels) > 1:
             for place, top in bottom.items():
@@ -226,7 +215,7 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
     axes.set(xlabel=x_text, ylabel=f"Part of {of} (%)", ylim=(0, 110))
     axes.set_yticks([0, 25, 50, 75, 100])
     axes.tick_params(axis="x", which="minor", bottom=False)
-    entries = _entries(steps, colours, works)
+    entries = _entries(looks)
     if len(labels) > 1:
         entries += [Patch(alpha=0, label=f"{number}: {label}") for number, label in enumerate(labels, 1)]
     return entries
