@@ -18,8 +18,9 @@ import xarray as xr
 
 from analysis import style
 from analysis.caption import caption
-from analysis.figures import draw, draw_together, numbers, summaries
-from analysis.figures.panel import SOFT, Drawn, Panel, compose
+from analysis.figures import arrange, show
+from analysis.figures.panel import SOFT, Drawn, Panel, Shown, compose
+from analysis.spec import spec_of
 from tramontane.errors import InputError, refused_by_system
 from tramontane.results import datasets
 from tramontane.results.collate import collate_file
@@ -59,9 +60,9 @@ def draw_files(dataset_files: Sequence[Path], stem: Path) -> list[Path]:
 
 
 def _draw(read: Sequence[xr.Dataset], stem: Path) -> list[Path]:
-    drawn = draw(read[0]) if len(read) == 1 else draw_together(read)
+    shown = [show(dataset) for dataset in read]
     captions = "".join(f"{words}\n" for words in sorted(map(caption, read)))
-    paths = _write(drawn, captions, "\n".join(map(_tables, read)), stem)
+    paths = _write(arrange(shown, spec_of(read[0]).width), captions, "\n".join(map(_tables, read, shown)), stem)
     _beside(stem, FAILED).unlink(missing_ok=True)
     return paths
 
@@ -106,10 +107,10 @@ def _words(figure: "Figure", cell: "SubplotSpec", words: str) -> list[Drawn]:
     return [Drawn(axes)]
 
 
-def _tables(dataset: xr.Dataset) -> str:
+def _tables(dataset: xr.Dataset, shown: Shown) -> str:
     """Return the numbers of a dataset's figure, and what follows from them, as Markdown."""
     heading = f"# {dataset.attrs.get('title', 'Numbers')}\n"
-    return "\n".join([heading, *(table.markdown() for table in (numbers(dataset), *summaries(dataset)))])
+    return "\n".join([heading, *(table.markdown() for table in (shown.numbers, *shown.summaries))])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

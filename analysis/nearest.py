@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from analysis.figures import axes as axis_tools
-from analysis.figures import panels
+from analysis.figures import show
 from analysis.figures.panel import Drawn, Panel, compose
 from analysis.spec import spec_of
 from analysis.style import save
@@ -59,7 +59,7 @@ def pair(ours: xr.Dataset, nearest: xr.Dataset, words: str) -> list[Panel]:
     if aspect is None:
         return []
     ours, nearest = _in_one_unit(ours, nearest)
-    first, second = panels(ours)[0], panels(nearest)[0]
+    first, second = show(ours).panels[0], show(nearest).panels[0]
     drawn: list[Drawn] = []
 
     def left(page: "Figure", cell: "SubplotSpec") -> Sequence[Drawn]:

@@ -18,11 +18,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from rich.console import Console
-from rich.progress import track
-
 from tramontane.study import Point
 from tramontane.substrates.simulator import Simulator
+from tramontane.support.progress_line import with_progress
 
 NETWORKS: dict[str, Any] = {
     "torus": {"geometry": [4, 4, 4], "nodes_per_switch": 4, "routing": ["minimal", "valiant", "ugal"]},
@@ -123,9 +121,7 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=240)
     parser.add_argument("--members", type=int, default=5)
     options = parser.parse_args()
-    console = Console(stderr=True)
-    chosen = points()[: options.points]
-    done = [run(each, options.members) for each in track(chosen, "simulating", console=console)]
+    done = [run(each, options.members) for each in with_progress(points()[: options.points], "simulating")]
     cases = [case for case, _, _ in done]
     ratios = sorted(case.ratio for case in cases)
     changed, pairs = changed_orders(cases)

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from tramontane.support.tables import markdown
+
 ROOT = Path(__file__).parents[1]
 TABLE = re.compile(r"(?<=<!-- trust -->\n).*?(?=<!-- end -->)", re.DOTALL)
 HEADINGS = ("what", "tests", "cases", "passed", "skipped", "failed", "not covered")
@@ -54,17 +56,14 @@ def rows() -> list[Row]:
 
 def table(of: list[Row], said: Outcomes) -> str:
     """Return the rows as Markdown."""
-    lines = ["| " + " | ".join(HEADINGS) + " |", "| --- |" + " ---: |" * 5 + " --- |"]
+    lines = []
     for row in of:
         own = [test for test in said.outcomes if row.has(test)]
         counts = Counter(said.outcomes[test] for test in own)
-        numbers = (
-            len(own),
-            sum(said.cases[test] for test in own),
-            *(counts[how] for how in ("passed", "skipped", "failed")),
-        )
-        lines.append(f"| {row.what} | " + " | ".join(f"{number:,}" for number in numbers) + f" | {row.uncovered} |")
-    return "\n".join(lines) + "\n"
+        cases = sum(said.cases[test] for test in own)
+        numbers = (len(own), cases, *(counts[how] for how in ("passed", "skipped", "failed")))
+        lines.append([row.what, *(f"{number:,}" for number in numbers), row.uncovered])
+    return markdown(HEADINGS, lines, range(1, 6)) + "\n"
 
 
 def merged(text: str, old: str) -> str:

@@ -1,7 +1,7 @@
-"""Figures: one module per family, with functions of a dataset and its ``figure`` block: panels, numbers, summaries."""
+"""Figures: one module per family, with a function of a dataset and its ``figure`` block."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from analysis.figures import (
     agreement,
@@ -17,7 +17,7 @@ from analysis.figures import (
     steps,
     substrates,
 )
-from analysis.figures.panel import Drawn, Panel, columns_of, compose, empty
+from analysis.figures.panel import Drawn, Panel, Shown, compose, empty
 from analysis.spec import FigureSpec, spec_of
 from analysis.table import Table, to_draw
 from tramontane.support.formatting import plural
@@ -28,36 +28,28 @@ if TYPE_CHECKING:
     from matplotlib.gridspec import SubplotSpec
 
 
-class Family(NamedTuple):
-    """What can be made of a dataset and its ``figure`` block: the panels, the same as numbers, and what follows."""
-
-    panels: Callable[["xr.Dataset", FigureSpec], list[Panel]]
-    numbers: Callable[["xr.Dataset", FigureSpec], Table]
-    summaries: Callable[["xr.Dataset", FigureSpec], list[Table]] = lambda _dataset, _spec: []
-
-
 #: Families by the name that a ``figure`` block gives as its ``kind``.
-FAMILIES: dict[str, Family] = {
-    "scaling": Family(scaling.panels, scaling.numbers),
-    "delay-distribution": Family(delays.panels, delays.numbers),
-    "congestion-matrix": Family(congestion.panels, congestion.numbers),
-    "links": Family(links.panels, links.numbers, links.summaries),
-    "link-map": Family(link_map.panels, link_map.numbers),
-    "pattern": Family(pattern.panels, pattern.numbers),
-    "radix": Family(radix.panels, radix.numbers),
-    "steps": Family(steps.panels, steps.numbers),
-    "substrates": Family(substrates.panels, substrates.numbers, substrates.summaries),
+FAMILIES: "dict[str, Callable[[xr.Dataset, FigureSpec], Shown]]" = {
+    "scaling": scaling.show,
+    "delay-distribution": delays.show,
+    "congestion-matrix": congestion.show,
+    "links": links.show,
+    "link-map": link_map.show,
+    "pattern": pattern.show,
+    "radix": radix.show,
+    "steps": steps.show,
+    "substrates": substrates.show,
 }
 #: Families of datasets that no experiment makes: `tramontane compare --dataset` and `tramontane calibrate` write those.
-OTHERS: dict[str, Family] = {
-    "agreement": Family(agreement.panels, agreement.numbers),
-    "calibration": Family(calibration.panels, calibration.numbers),
-    "predictions": Family(predictions.panels, predictions.numbers),
+OTHERS = {
+    "agreement": agreement.show,
+    "calibration": calibration.show,
+    "predictions": predictions.show,
 }
 
 
-def panels(dataset: "xr.Dataset") -> list[Panel]:
-    """Return the panels that a dataset asks for.
+def show(dataset: "xr.Dataset") -> Shown:
+    """Return what a dataset asks for: the panels of its figure, the same as numbers, and what follows.
 
     Parameters
     ----------
@@ -69,35 +61,12 @@ def panels(dataset: "xr.Dataset") -> list[Panel]:
     ValueError
         If the ``figure`` block names what does not exist; one line that says what is allowed.
     """
-    spec = spec_of(dataset)
-    family = _family(spec)
-    return [_nothing(dataset, spec)] if _lacks_results(dataset) else family.panels(to_draw(dataset, spec), spec)
-
-
-def numbers(dataset: "xr.Dataset") -> Table:
-    """Return what a dataset's figure shows, as numbers.
-
-    Raises
-    ------
-    ValueError
-        As in `panels`.
-    """
-    spec = spec_of(dataset)
-    family = _family(spec)
-    return Table(["no results yet"], []) if _lacks_results(dataset) else family.numbers(to_draw(dataset, spec), spec)
-
-
-def summaries(dataset: "xr.Dataset") -> list[Table]:
-    """Return the tables of what follows from a dataset's figure; most families have none.
-
-    Raises
-    ------
-    ValueError
-        As in `panels`.
-    """
-    spec = spec_of(dataset)
-    family = _family(spec)
-    return [] if _lacks_results(dataset) else family.summaries(to_draw(dataset, spec), spec)
+    spec, known = spec_of(dataset), FAMILIES | OTHERS
+    if spec.kind not in known:
+        raise ValueError(f"figure.kind: found '{spec.kind}', allowed: {', '.join(known)}")
+    if _lacks_results(dataset):
+        return Shown([_nothing(dataset, spec)], Table(["no results yet"], []))
+    return known[spec.kind](to_draw(dataset, spec), spec)
 
 
 def _lacks_results(dataset: "xr.Dataset") -> bool:
@@ -116,34 +85,19 @@ def _nothing(dataset: "xr.Dataset", spec: FigureSpec) -> Panel:
     return Panel(draw, spec.letter)
 
 
-def _family(spec: FigureSpec) -> Family:
-    known = FAMILIES | OTHERS
-    if spec.kind not in known:
-        raise ValueError(f"figure.kind: found '{spec.kind}', allowed: {', '.join(known)}")
-    return known[spec.kind]
-
-
-def draw(dataset: "xr.Dataset") -> "Figure":
-    """Draw the figure of one dataset; save it with `analysis.style.save`.
+def draw(*datasets: "xr.Dataset") -> "Figure":
+    """Draw the figure of one dataset, or of several as its panels; save it with `analysis.style.save`.
 
     Raises
     ------
     ValueError
-        As in `panels`.
+        As in `show`.
     """
-    found = panels(dataset)
-    columns = columns_of(found)
-    return compose(found, spec_of(dataset).width if columns == 1 else "page", columns)
+    return arrange([show(dataset) for dataset in datasets], spec_of(datasets[0]).width)
 
 
-def draw_together(datasets: "Sequence[xr.Dataset]") -> "Figure":
-    """Draw several datasets as the panels of one figure, in the order of their letters.
-
-    Raises
-    ------
-    ValueError
-        As in `panels`.
-    """
-    ordered = sorted(datasets, key=lambda dataset: spec_of(dataset).letter)
-    found = [panel for dataset in ordered for panel in panels(dataset)]
-    return compose(found, "page", columns_of(found))
+def arrange(shown: "Sequence[Shown]", width: str) -> "Figure":
+    """Arrange panels in the order of their letters in one figure: two beside each other, as in the paper, or one."""
+    ordered = sorted(shown, key=lambda each: [panel.letter for panel in each.panels[:1]])
+    panels = [panel for each in ordered for panel in each.panels]
+    return compose(panels, "page" if len(panels) > 1 else width, 2)

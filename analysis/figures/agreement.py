@@ -11,7 +11,7 @@ import xarray as xr
 
 from analysis import style
 from analysis.figures import axes as axis_tools
-from analysis.figures.panel import Drawn, Panel, empty
+from analysis.figures.panel import Drawn, Panel, Shown, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table
 from tramontane.support import formatting
@@ -38,8 +38,8 @@ TICKS = (
 LOOKS = {"transpose": "transposition", "halo": "halo-20", "allreduce": "recursive-doubling"}
 
 
-def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
-    """Return the ratios of a comparison as one panel.
+def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
+    """Return the ratios of a comparison as one panel, and how many they are, their median and their ends.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 
     Returns
     -------
-    list of Panel
-        One; from top to bottom the pairs of network and routing, in order of their names.
+    Shown
+        A panel; from top to bottom the pairs of network and routing, in order of their names.
     """
     lines = _lines(dataset)
     names = sorted(set(lines))
@@ -64,24 +64,16 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
             return [Drawn(axes)]
         return [Drawn(axes, _draw_dots(axes, dataset, lines, names))]
 
-    return [Panel(draw, spec.letter, height=FRAME + LINE * max(len(names), 3))]
-
-
-def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
-    """Ratios by network and routing: how many, the median and the ends."""
     ratio = np.asarray(dataset["ratio"].values, dtype=np.float64)
-    lines = _lines(dataset)
-    rows = []
-    for name in sorted(set(lines)):
-        own = ratio[lines == name]
-        rows.append(
-            [
-                name,
-                formatting.number(len(own)),
-                *(formatting.number(v, 3) for v in (np.median(own), own.min(), own.max())),
-            ]
-        )
-    return Table(["Network and routing", "rows", "median", "least", "largest"], rows)
+    rows = [numbers_of(name, ratio[lines == name]) for name in names]
+    headings = ["Network and routing", "rows", "median", "least", "largest"]
+    return Shown([Panel(draw, spec.letter, height=FRAME + LINE * max(len(names), 3))], Table(headings, rows))
+
+
+def numbers_of(name: str, ratio: "np.ndarray") -> list[str]:
+    """Return a row of a table: what ratios are of, how many they are, their median and their ends."""
+    ends = (formatting.number(value, 3) for value in (np.median(ratio), ratio.min(), ratio.max()))
+    return [name, formatting.number(len(ratio)), *ends]
 
 
 def _texts(dataset: xr.Dataset, name: str) -> list[str]:

@@ -13,7 +13,7 @@ import xarray as xr
 
 from analysis import style
 from analysis.figures import axes as axis_tools
-from analysis.figures.panel import Drawn, Panel
+from analysis.figures.panel import Drawn, Panel, Shown
 from analysis.spec import FigureSpec
 from analysis.table import Table
 from tramontane.support import formatting
@@ -28,8 +28,8 @@ ASPECT = 0.95
 SIZES = tuple(4**power for power in range(15))
 
 
-def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
-    """Return a calibration as one panel of two axes.
+def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
+    """Return a calibration as one panel of two axes, and times and residual by size of message.
 
     Parameters
     ----------
@@ -89,11 +89,10 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         below.set(xlabel="Message size", ylabel="Residual (%)", ylim=(-reach, reach))
         return [Drawn(times, handles), Drawn(below)]
 
-    return [Panel(draw, spec.letter, aspect=ASPECT)]
+    return Shown([Panel(draw, spec.letter, aspect=ASPECT)], _numbers(dataset))
 
 
-def numbers(dataset: xr.Dataset, _spec: FigureSpec) -> Table:
-    """Return times and residual by size of message."""
+def _numbers(dataset: xr.Dataset) -> Table:
     rows = [
         [
             formatting.size(int(size)),

@@ -6,13 +6,14 @@ ranks, since a picture has no more pixels and 10^4 x 10^4 cells no reader.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
 from analysis import caption
-from analysis.figures.panel import Drawn, Panel, empty
+from analysis.figures.panel import Drawn, Panel, Shown, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, ranks_of, series_labels, series_names
 from tramontane.support import formatting
@@ -30,8 +31,8 @@ COLOURS = "rocket_r"
 WIDE = 8.0
 
 
-def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
-    """Return a panel for each series, lettered in order from the experiment's own letter.
+def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
+    """Return a panel for each series, lettered in order from the experiment's own letter, and a row of numbers.
 
     Parameters
     ----------
@@ -75,29 +76,28 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 
     result = [panel(place, key, values) for place, (key, values) in enumerate(series)]
     note = caption.gap_note(dataset)
-    return [*result[:-1], *(Panel(p.draw, p.letter, p.title, note, aspect=p.aspect) for p in result[-1:])]
+    found = [*result[:-1], *(replace(last, note=note) for last in result[-1:])]
+    packets = dict(_matrices(dataset, PACKETS, spec))
+    return Shown(found, _numbers([(labels[key], values / factor, packets[key]) for key, values in series], unit))
 
 
-def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
+def _numbers(series: "Sequence[tuple[str, NDArray[np.float64], NDArray[np.float64]]]", unit: str) -> Table:
     """How high and how even congestion is: a row for each series.
 
     The mean delay is that of all packets, so that each pair of groups counts by those it exchanges. All else is over
     the pairs that exchange anything; the unevenness is their coefficient of variation.
     """
-    series = _matrices(dataset, MEAN, spec)
-    unit, factor = _unit([values for _, values in series])
-    labels, packets = series_labels(dataset, spec), dict(_matrices(dataset, PACKETS, spec))
     rows = []
-    for name, values in series:
+    for label, values, packets in series:
         there = np.isfinite(values)
-        found = values[there] / factor
+        found = values[there]
         if not found.size:
-            rows.append([labels[name], "missing", *[""] * 4])
+            rows.append([label, "missing", *[""] * 4])
             continue
-        mean = np.average(found, weights=packets[name][there])
+        mean = np.average(found, weights=packets[there])
         uneven = found.std() / found.mean() if found.mean() > 0 else math.nan
         statistics = [mean, np.median(found), np.quantile(found, 0.95), found.max(), uneven]
-        rows.append([labels[name], *(formatting.number(float(value), 3) for value in statistics)])
+        rows.append([label, *(formatting.number(float(value), 3) for value in statistics)])
     words = ("mean of packets", "median of pairs", "95 % of pairs", "largest of pairs")
     return Table(["Series", *(f"{word}, {unit}" for word in words), "unevenness of pairs"], rows)
 

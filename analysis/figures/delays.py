@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from analysis import caption, style
 from analysis.figures import axes as axis_tools
-from analysis.figures.panel import Drawn, Panel, empty
+from analysis.figures.panel import Drawn, Panel, Shown, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, series_labels, series_names
 from tramontane.results.delays import share_below
@@ -90,8 +90,8 @@ def _packets(dataset: xr.Dataset, spec: FigureSpec) -> "Iterator[tuple[str, NDAr
             yield name, packets
 
 
-def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
-    """Return the delays of a dataset as one panel of two pairs of axes.
+def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
+    """Return the delays of a dataset as one panel of two pairs of axes, and a row of numbers for each series.
 
     Parameters
     ----------
@@ -114,10 +114,11 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         below.set(ylabel="Delayed less (%)", xlabel=spec.x_label or "Delay of a packet (µs)")
         return [Drawn(above, handles), Drawn(below)]
 
-    return [Panel(draw, spec.letter, note=caption.gap_note(dataset), aspect=ASPECT)]
+    panel = Panel(draw, spec.letter, note=caption.gap_note(dataset), aspect=ASPECT)
+    return Shown([panel], _numbers(dataset, spec))
 
 
-def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
+def _numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     """Shares of the packets that waited less than some round times: a row for each series."""
     bounds, labels = _bounds(dataset), series_labels(dataset, spec)
     rows = []

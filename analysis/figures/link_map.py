@@ -12,7 +12,7 @@ import xarray as xr
 
 from analysis import caption, facts
 from analysis.figures.links import CLASS, OF_NODES
-from analysis.figures.panel import Panel
+from analysis.figures.panel import Shown
 from analysis.spec import FigureSpec
 from analysis.table import Table
 from tramontane.results.revisions import MEMBER
@@ -27,8 +27,8 @@ _NAME = "single_link_name"
 _LOAD, _QUEUE, _SWITCH, _PORT = (SINGLE_LINKS[key].name for key in ("load", "peak_queue", "switch", "port"))
 
 
-def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
-    """Return two panels for each network.
+def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
+    """Return two panels for each network, and the links between switches that carry most, by name.
 
     Parameters
     ----------
@@ -46,25 +46,19 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     from analysis.utilisation import by_place, colours_up_to, maps  # noqa: PLC0415
 
     machines = facts.machines(dataset)
-    drawn = {}
+    drawn, rows = {}, []
     for name, links in _networks(dataset):
         layout = Layout(Machine.model_validate(machines[name], context={"canonical": True}))
         own = links.isel(single_link=np.flatnonzero(links[_SWITCH].notnull().values))
         told = zip(own[_SWITCH].values.tolist(), own[_PORT].values.tolist(), own[_LOAD].values.tolist(), strict=True)
         drawn[name] = layout, by_place(layout, {(int(switch), int(port)): load for switch, port, load in told})
-    colours = colours_up_to(max(float(loads.max(initial=0.0)) for _, loads in drawn.values()))
-    found = [panel for name, (layout, loads) in drawn.items() for panel in maps(layout, loads, colours, name)]
-    return [replace(found[0], letter=spec.letter), replace(found[1], note=caption.gap_note(dataset)), *found[2:]]
-
-
-def numbers(dataset: xr.Dataset, _spec: FigureSpec) -> Table:
-    """Return the links between switches that carry most, by name, with their longest queues."""
-    rows = []
-    for name, links in _networks(dataset):
         between = links.isel(single_link=np.flatnonzero(~np.isin(links[CLASS].values, list(OF_NODES)))[:NAMED])
         told = zip(*(between[key].values.tolist() for key in (_NAME, _LOAD, _QUEUE)), strict=True)
         rows += [[name, text, f"{100 * load:.1f}", f"{queue / 1000:.1f}"] for text, load, queue in told if load > 0]
-    return Table(["Network", "Link", "Load, %", "Longest queue, KB"], rows)
+    colours = colours_up_to(max(float(loads.max(initial=0.0)) for _, loads in drawn.values()))
+    found = [panel for name, (layout, loads) in drawn.items() for panel in maps(layout, loads, colours, name)]
+    found[:2] = replace(found[0], letter=spec.letter), replace(found[1], note=caption.gap_note(dataset))
+    return Shown(found, Table(["Network", "Link", "Load, %", "Longest queue, KB"], rows))
 
 
 def _networks(dataset: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:

@@ -15,7 +15,7 @@ import xarray as xr
 
 from analysis import caption, style, table
 from analysis.figures.axes import in_lines
-from analysis.figures.panel import SOFT, Drawn, Panel, empty
+from analysis.figures.panel import SOFT, Drawn, Panel, Shown, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, figure_table, x_heading
 from tramontane.results.revisions import MEMBER
@@ -55,8 +55,8 @@ MEAN = "#EE6677"
 NOT_WAITING, PALE = "not waiting", "#dddddd"
 
 
-def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
-    """Return panels of loads, each followed by one of waiting if that was counted.
+def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
+    """Return panels of loads, each followed by one of waiting if that was counted, and all as tables.
 
     Parameters
     ----------
@@ -91,12 +91,14 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         )
         if len(waiting):
             found.append(Panel(_waits(waiting, room, columns), "", next(titles), gaps, height))
-    return found
+    names = hottest_table(dataset, spec)
+    return Shown(
+        found, _numbers(loads, x_heading(dataset, spec)), _summaries(waits, names, dataset.sizes.get(MEMBER, 1))
+    )
 
 
-def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
+def _numbers(rows: pd.DataFrame, x_name: str) -> Table:
     """Return the loads as a table, with the longest queues."""
-    rows = link_table(dataset, spec)
     cells = [
         [
             _series(row),
@@ -109,15 +111,14 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
         for _, row in rows.iterrows()
     ]
     return Table(
-        ["Series", x_heading(dataset, spec), "Links", "Mean load of used ones, %", "Busiest, %", "Longest queue, KB"],
+        ["Series", x_name, "Links", "Mean load of used ones, %", "Busiest, %", "Longest queue, KB"],
         cells,
     )
 
 
-def summaries(dataset: xr.Dataset, spec: FigureSpec) -> list[Table]:
+def _summaries(waits: pd.DataFrame, names: pd.DataFrame, members: int) -> list[Table]:
     """Return why ranks wait, and which links are the busiest, as tables; those that were counted."""
     found = []
-    waits = waiting_table(dataset, spec)
     if len(waits):
         causes = list(dict.fromkeys(waits["cause"]))
         rows = []
@@ -128,7 +129,6 @@ def summaries(dataset: xr.Dataset, spec: FigureSpec) -> list[Table]:
             rows.append([_series(first), time, *(f"{100 * shares[cause]:.1f}" for cause in causes)])
         headings = ["Series", "Communication time", *(f"{cause}, %" for cause in causes)]
         found.append(Table(headings, rows, "Why ranks wait, mean over all, in parts of the communication time"))
-    names = hottest_table(dataset, spec)
     if len(names):
         rows = []
         for (_, _), own in names.groupby(["group", "label"], sort=False):
@@ -138,7 +138,6 @@ def summaries(dataset: xr.Dataset, spec: FigureSpec) -> list[Table]:
             ]
             rows.append([_series(first), str(first["link"]), *cells, *[""] * (NAMED - len(cells))])
         headings = ["Series", "Links", "Busiest", *("Next",) * (NAMED - 1)]
-        members = dataset.sizes.get(MEMBER, 1)
         whose = f" of the first of {members} members" if members > 1 else ""
         title = f"The busiest links between switches{whose}, from switch to switch: load and longest queue"
         found.append(Table(headings, rows, title))

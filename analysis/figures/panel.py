@@ -6,10 +6,11 @@ all need: letters, legends that cover no data, colour bars that panels of one co
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from analysis import style
 from analysis.figures import axes as axis_tools
+from analysis.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -72,6 +73,14 @@ class Panel:
     aspect: float = style.ASPECT
 
 
+class Shown(NamedTuple):
+    """What a family makes of a dataset: panels, the same as numbers, and tables of what follows; most have none."""
+
+    panels: list[Panel]
+    numbers: Table
+    summaries: Sequence[Table] = ()
+
+
 def compose(panels: Sequence[Panel], width: str = "one-column", columns: int = 1) -> "Figure":
     """Draw panels in one figure, row by row.
 
@@ -108,21 +117,17 @@ def compose(panels: Sequence[Panel], width: str = "one-column", columns: int = 1
         figure.draw_without_rendering()
         for part in drawn:
             axis_tools.break_labels(part.axes)
-        for row, parts in enumerate(by_row):
+        # What stands below axes is not in the ratios: rows stay as high as their legends found them.
+        lacking = 0.0
+        for parts in by_row:
             legends = [axis_tools.place_legend(part.axes, part.handles) for part in parts if part.handles]
-            heights[row] += max(legends, default=0.0) / figure.dpi
-        figure.set_figheight(sum(heights))
-        grid.set_height_ratios(heights)
+            lacking += max(legends, default=0.0)
+        figure.set_figheight(sum(heights) + lacking / figure.dpi)
         # One layout for all formats: it must not depend on the resolution of a file. With the engine "none", which is
         # one that does nothing, matplotlib would draw once more for each of them.
         figure.draw_without_rendering()
         figure.set_layout_engine(None)
     return figure
-
-
-def columns_of(panels: Sequence[Panel]) -> int:
-    """Return how many panels stand beside each other on a page: two, as in the paper."""
-    return min(2, len(panels))
 
 
 def empty(axes: "Axes", text: str = "no results yet") -> None:

@@ -11,7 +11,7 @@ import xarray as xr
 from pydantic import ValidationError
 
 from analysis import facts
-from analysis.figures.panel import Drawn, Panel, empty
+from analysis.figures.panel import Drawn, Panel, Shown, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, ranks_of
 from tramontane.study.workloads.kinds import Workload, canonical_workload
@@ -60,8 +60,8 @@ def _joined(ranks: int) -> int:
     return -(-ranks // MOST)
 
 
-def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
-    """Return the communication matrix of a dataset's workload as one panel.
+def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
+    """Return the communication matrix of a dataset's workload as one panel, and how many partners a process has.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         If the points differ in their workload, or state no number of processes.
     """
     workload, ranks = _one(dataset)
-    matrix, _ = traffic(workload, ranks)
+    matrix, each = traffic(workload, ranks)
 
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
         from matplotlib.cm import ScalarMappable  # noqa: PLC0415 - slow to import
@@ -101,20 +101,13 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         axes.tick_params(direction="out", top=False, right=False)
         return [Drawn(axes, colours=colours, colour_label=f"Sent ({unit})")]
 
-    return [Panel(draw, spec.letter)]
-
-
-def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
-    """How many partners a process has and what it sends."""
-    workload, ranks = _one(dataset)
-    matrix, sent = traffic(workload, ranks)
     joined, partners = _joined(ranks), (matrix > 0).sum(axis=1)
     rows = [
         ["Processes", formatting.number(ranks), ""],
         ["Partners of a process" if joined == 1 else f"Partners of {joined} processes", *_range(partners)],
-        ["Sent by a process, bytes", *_range(sent)],
+        ["Sent by a process, bytes", *_range(each)],
     ]
-    return Table(["", "least", "most"], rows)
+    return Shown([Panel(draw, spec.letter)], Table(["", "least", "most"], rows))
 
 
 def _range(values: "NDArray[Any]") -> list[str]:

@@ -11,10 +11,10 @@ import xarray as xr
 
 from analysis import style
 from analysis.figures import axes as axis_tools
-from analysis.figures.panel import Drawn, Panel
+from analysis.figures.agreement import numbers_of
+from analysis.figures.panel import Drawn, Panel, Shown
 from analysis.spec import FigureSpec
 from analysis.table import Table
-from tramontane.support import formatting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,8 +30,8 @@ LOOKS = {"pairwise": "ring-1", "linear": "burst", "linear-sync": "ring-4"}
 SPREAD = 0.6
 
 
-def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
-    """Return a panel for each machine and operation.
+def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
+    """Return a panel for each machine and operation, and measured over predicted by algorithm as numbers.
 
     Parameters
     ----------
@@ -52,19 +52,14 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 
         return Panel(draw, chr(ord("a") + number), title=name)
 
-    return [panel(number, name) for number, name in enumerate(sorted(set(place)))]
-
-
-def numbers(dataset: xr.Dataset, _spec: FigureSpec) -> Table:
-    """Return measured over predicted by machine, operation and algorithm: how many, the median and the ends."""
-    place, algorithms, ratio = _groups(dataset), _texts(dataset, "algorithm"), _ratio(dataset)
-    rows = []
-    for name in sorted(set(place)):
-        for algorithm in sorted(set(algorithms[place == name])):
-            own = ratio[(place == name) & (algorithms == algorithm)]
-            ends = (formatting.number(value, 3) for value in (np.median(own), own.min(), own.max()))
-            rows.append([f"{name}, {algorithm}", formatting.number(len(own)), *ends])
-    return Table(["Machine, operation, algorithm", "rows", "median", "least", "largest"], rows)
+    algorithms, ratio, names = _texts(dataset, "algorithm"), _ratio(dataset), sorted(set(place))
+    rows = [
+        numbers_of(f"{name}, {algorithm}", ratio[(place == name) & (algorithms == algorithm)])
+        for name in names
+        for algorithm in sorted(set(algorithms[place == name]))
+    ]
+    headings = ["Machine, operation, algorithm", "rows", "median", "least", "largest"]
+    return Shown([panel(number, name) for number, name in enumerate(names)], Table(headings, rows))
 
 
 def _texts(dataset: xr.Dataset, name: str) -> "np.ndarray[Any, np.dtype[np.object_]]":

@@ -13,7 +13,7 @@ import xarray as xr
 from analysis import caption, revisions
 from analysis.figures import axes as axis_tools
 from analysis.figures import scaling
-from analysis.figures.panel import Drawn, Panel, empty
+from analysis.figures.panel import Drawn, Panel, Shown, empty
 from analysis.spec import FigureSpec
 from analysis.table import ENSEMBLE_DIMS, Table
 from tramontane.results.members import middle
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.gridspec import SubplotSpec
 
 VARIABLE = "best_radix"
-COLOUR, SPREAD = "#4477AA", "#bbccdd"
+COLOUR, SPREAD, BOX = "#4477AA", "#bbccdd", "#dfe6ed"
 #: Statistics by the name printed, from top to bottom where they fall together.
 STATISTICS = {"max": "max", "median": "median", "mean": "mean", "min": "min"}
 
@@ -99,8 +99,8 @@ def statistics(best: "pd.Series[float]") -> dict[str, float]:
     return {name: float(getattr(best.dropna(), how)()) for name, how in STATISTICS.items()}
 
 
-def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
-    """Return the best radices of a dataset as one panel.
+def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
+    """Return the best radices of a dataset as one panel, and as numbers with statistics over all of them.
 
     Parameters
     ----------
@@ -124,12 +124,11 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         axes.set_ylim(0, top)
         return [Drawn(axes, handles if len(handles) > 1 else ()), Drawn(side)]
 
-    return [Panel(draw, spec.letter, note=caption.gap_note(dataset))]
+    return Shown([Panel(draw, spec.letter, note=caption.gap_note(dataset))], _numbers(rows, dataset))
 
 
-def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
+def _numbers(rows: pd.DataFrame, dataset: xr.Dataset) -> Table:
     """Best radix at each number of processes, and statistics over all of them."""
-    rows = radix_table(dataset, spec)
     values = rows[["x", "best", "low", "high"]].to_numpy(dtype=float).tolist()
     table = [
         [
@@ -172,16 +171,16 @@ def _draw_points(axes: "Axes", found: pd.DataFrame, spread: str) -> "list[Artist
 
 def _draw_box(axes: "Axes", found: pd.DataFrame) -> None:
     """Draw least, quartiles, median, mean and largest, with their numbers."""
-    import seaborn  # noqa: PLC0415 - slow to import
-
-    seaborn.boxplot(
-        y=found["best"],
-        ax=axes,
+    line = {"color": "#333333", "linewidth": 0.8}
+    axes.boxplot(
+        found["best"],
         whis=(0, 100),
-        width=0.45,
-        color="#dde6ef",
-        linecolor="#333333",
-        linewidth=0.8,
+        widths=0.45,
+        patch_artist=True,
+        boxprops={"facecolor": BOX, "edgecolor": line["color"], "linewidth": line["linewidth"]},
+        medianprops=line | {"solid_capstyle": "butt"},
+        whiskerprops=line | {"solid_capstyle": "butt"},
+        capprops=line,
         showmeans=True,
         meanprops={"marker": "D", "markerfacecolor": "#EE6677", "markeredgecolor": "white", "markersize": 4.5},
     )

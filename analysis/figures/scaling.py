@@ -13,7 +13,7 @@ import xarray as xr
 
 from analysis import caption, printed, revisions, style
 from analysis.figures import axes as axis_tools
-from analysis.figures.panel import Drawn, Panel, empty
+from analysis.figures.panel import Drawn, Panel, Shown, empty
 from analysis.spec import FigureSpec
 from analysis.table import ALL, Table, figure_table, plain_unit, x_heading, y_unit
 from tramontane.support import formatting
@@ -31,8 +31,8 @@ DEFAULT_LABELS = {"ranks": "Number of MPI processes", "time_s": "Communication t
 EDGE = ("white", 0.4)
 
 
-def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
-    """Return the scaling curves of a dataset as one panel.
+def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
+    """Return the scaling curves of a dataset as one panel, and their numbers.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
 
     Returns
     -------
-    list of Panel
-        One, with one ``Line2D`` for each uninterrupted run of a series. Markers are hollow where a value is of
+    Shown
+        A panel with one ``Line2D`` for each uninterrupted run of a series. Markers are hollow where a value is of
         an older model revision.
 
     Raises
@@ -74,15 +74,14 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         # A single series needs no name, but the legend says what hollow markers are.
         return [Drawn(axes, handles if list(rows["series"].unique()) != [ALL] else handles[1:])]
 
-    return [Panel(draw, spec.letter, note=caption.gap_note(dataset))]
+    panel = Panel(draw, spec.letter, note=caption.gap_note(dataset))
+    return Shown([panel], _numbers(rows, x_heading(dataset, spec), symbol, factor))
 
 
-def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
+def _numbers(rows: pd.DataFrame, heading: str, unit: str, factor: float) -> Table:
     """Numbers of the curves: a row for each x, a column for each series; gaps say why they are gaps."""
-    rows = figure_table(dataset, spec)
     # A series that the experiment leaves out everywhere would be a column without a number.
     rows = rows[rows.groupby("series")["status"].transform(lambda known: (known != "excluded").any())]
-    unit, factor = y_unit(dataset, spec, rows)
     suffix = f", {unit}" if unit else ""
     labels: dict[str, str] = dict(zip(rows["series"], rows["label"], strict=True))
     values = (rows[["y", "low", "high"]] / factor).to_numpy(dtype=float)
@@ -90,7 +89,7 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
     texts = [_cell(*value, *rest) for value, *rest in zip(values, *columns, strict=True)]
     cells = dict(zip(zip(rows["series"], rows["x"], strict=True), texts, strict=True))
     return Table(
-        headings=[x_heading(dataset, spec), *(f"{label}{suffix}" for label in labels.values())],
+        headings=[heading, *(f"{label}{suffix}" for label in labels.values())],
         rows=[
             [formatting.number(x), *(cells.get((name, x), "") for name in labels)] for x in sorted(rows["x"].unique())
         ],

@@ -6,7 +6,8 @@ this number, or of the series' own time where bars would be too short to be read
 processes there are only bars, one below the other. Legends of many entries stand below the panels.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ import xarray as xr
 from analysis import caption, printed, style
 from analysis.figures import scaling
 from analysis.figures.axes import in_lines
-from analysis.figures.panel import Drawn, Panel
+from analysis.figures.panel import Drawn, Panel, Shown
 from analysis.spec import FigureSpec
 from analysis.table import ALL, Table, figure_table, x_heading
 from tramontane.study.values.quantities import STEPS
@@ -26,21 +27,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
-    from matplotlib.typing import ColorType
 
 #: Part of the room between two numbers of processes that bars take.
 ROOM = 0.84
 #: Height of a bar that lies, with its name [in]; of further lines of a name, in the same heights; characters of a line.
 ROW, LINE, WIDE = 0.3, 0.37, 56
-HATCH = "////"
+#: What marks work, and the width of bars' edges [pt].
+HATCH, EDGE = "////", 0.3
 #: How wide a panel of two is, about, and the width of a digit in heights of its font [pt].
 PANEL, DIGIT = 200, 0.65
 #: Where a series takes less than this part of the slowest one's time, bars show shares of each series' own time.
 READABLE = 0.25
 
 
-def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
-    """Return the scaling curves, and the shares of the steps.
+def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
+    """Return the scaling curves, and the shares of the steps, which are the numbers.
 
     Parameters
     ----------
@@ -55,6 +56,7 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
         If the block names what the dataset lacks, or no point is a program.
     """
     shares = _shares(dataset, spec)
+    numbers = _numbers(shares, x_heading(dataset, spec))
 
     def draw(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
         axes = figure.add_subplot(cell)
@@ -63,14 +65,14 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
     if shares["x"].nunique() == 1:
         shares = _with_printed(shares, printed.of_steps(dataset, spec))
         height = ROW * (max(_places(shares).values()) + 5)
-        return [
-            Panel(
-                lambda figure, cell: [_draw_rows(figure, cell, shares)], note=caption.gap_note(dataset), height=height
-            )
-        ]
+
+        def draw_rows(figure: "Figure", cell: "SubplotSpec") -> list[Drawn]:
+            return [_draw_rows(figure, cell, shares)]
+
+        return Shown([Panel(draw_rows, spec.letter, note=caption.gap_note(dataset), height=height)], numbers)
     of_steps = spec if spec.y_label or spec.y != "time_s" else spec.model_copy(update={"y_label": "Time of all steps"})
-    curves, bars = scaling.panels(dataset, of_steps), Panel(draw, note=caption.gap_note(dataset))
-    return [*curves, bars]
+    bars = Panel(draw, note=caption.gap_note(dataset))
+    return Shown([*scaling.show(dataset, of_steps).panels, bars], numbers)
 
 
 def _with_printed(shares: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
@@ -85,9 +87,8 @@ def _with_printed(shares: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
+def _numbers(shares: pd.DataFrame, x_name: str) -> Table:
     """Numbers of the bars: time of all steps and share of each, by series and x."""
-    shares = _shares(dataset, spec)
     steps = list(dict.fromkeys(shares["step"]))
     rows = []
     for (label, _), own in shares.groupby(["label", "x"], sort=False):
@@ -96,7 +97,7 @@ def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
         series = [] if (shares["label"] == ALL).all() else [str(label)]
         rows.append([*series, formatting.number(own["x"].iloc[0]), formatting.number(own["time"].sum() * 1e3), *cells])
     series = [] if (shares["label"] == ALL).all() else ["Series"]
-    return Table([*series, x_heading(dataset, spec), "Time in all steps, ms", *(f"{step}, %" for step in steps)], rows)
+    return Table([*series, x_name, "Time in all steps, ms", *(f"{step}, %" for step in steps)], rows)
 
 
 def _shares(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
@@ -145,20 +146,18 @@ def _draw_rows(figure: "Figure", cell: "SubplotSpec", shares: pd.DataFrame) -> D
     """Draw a bar for each series, from the top, below its name; the legend stands above them, where no bar is."""
     axes = figure.add_subplot(cell)
     places = _places(shares)
-    steps, colours, works = _looks(shares)
+    looks = _looks(shares)
     longest = shares.groupby("label")["part"].sum().max()  # printed times may take longer than the slowest
     for label, place in places.items():
         left = 0.0
         for _, row in shares[shares["label"] == label].iterrows():
-            hatch = HATCH if works[row["step"]] else None
-            colour = colours[row["step"]]
-            axes.barh(place, row["part"], 0.5, left, color=colour, hatch=hatch, edgecolor="white", linewidth=0.3)
+            axes.barh(place, row["part"], 0.5, left, linewidth=EDGE, **looks[row["step"]])
             left += row["part"]
         axes.text(0.6, place - 0.27, in_lines(label, WIDE), va="bottom", fontsize="small")
     axes.set(xlabel="Part of the slowest's time (%)", xlim=(0, 1.02 * longest))
     axes.set_ylim(max(places.values()) + 0.4, -0.75)
     axes.set_yticks([])
-    axes.legend(handles=_entries(steps, colours, works), loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    axes.legend(handles=_entries(looks), loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
     return Drawn(axes)
 
 
@@ -168,27 +167,26 @@ def _places(shares: pd.DataFrame) -> dict[str, float]:
     return dict(zip(shares["label"].unique(), (np.cumsum(lines) - 1).tolist(), strict=True))
 
 
-def _looks(shares: pd.DataFrame) -> "tuple[list[str], dict[str, ColorType], dict[str, bool]]":
-    """Return the steps, the colour of each, and whether it is work."""
-    steps = list(dict.fromkeys(shares["step"]))
-    colours = dict(zip(steps, style.colours(len(steps)), strict=True))
-    return steps, colours, {step: bool(shares.loc[shares["step"] == step, "work"].any()) for step in steps}
+def _looks(shares: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return what bars of each step look like."""
+    works = shares.groupby("step", sort=False)["work"].any()
+    return {
+        str(step): {"facecolor": colour, "hatch": HATCH if work else None, "edgecolor": "white"}
+        for (step, work), colour in zip(works.items(), style.colours(len(works)), strict=True)
+    }
 
 
-def _entries(steps: list[str], colours: "dict[str, ColorType]", works: dict[str, bool]) -> "list[Artist]":
+def _entries(looks: Mapping[str, dict[str, Any]]) -> "list[Artist]":
     from matplotlib.patches import Patch  # noqa: PLC0415
 
-    return [
-        Patch(facecolor=colours[step], hatch=HATCH if works[step] else None, edgecolor="white", label=step)
-        for step in steps
-    ]
+    return [Patch(label=step, **look) for step, look in looks.items()]
 
 
 def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]":
     from matplotlib import rcParams  # noqa: PLC0415
     from matplotlib.patches import Patch  # noqa: PLC0415
 
-    steps, colours, works = _looks(shares)
+    looks = _looks(shares)
     labels, numbers_of_ranks = list(dict.fromkeys(shares["label"])), sorted(shares["x"].unique())
     width = ROOM / len(labels)
     whole = shares.groupby(["label", "x"])["part"].sum()
@@ -201,16 +199,7 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
         places = places + (number - (len(labels) - 1) / 2) * width
         bottom = dict.fromkeys(places, 0.0)
         for place, (_, row) in zip(places, own.iterrows(), strict=True):
-            axes.bar(
-                place,
-                row[column],
-                0.92 * width,
-                bottom=bottom[place],
-                color=colours[row["step"]],
-                hatch=HATCH if works[row["step"]] else None,
-                edgecolor="white",
-                linewidth=0.3,
-            )
+            axes.bar(place, row[column], 0.92 * width, bottom[place], linewidth=EDGE, **looks[row["step"]])
             bottom[place] += row[column]
         if len(labels) > 1:
             for place, top in bottom.items():
@@ -226,7 +215,7 @@ def _draw_bars(axes: "Axes", shares: pd.DataFrame, x_text: str) -> "list[Artist]
     axes.set(xlabel=x_text, ylabel=f"Part of {of} (%)", ylim=(0, 110))
     axes.set_yticks([0, 25, 50, 75, 100])
     axes.tick_params(axis="x", which="minor", bottom=False)
-    entries = _entries(steps, colours, works)
+    entries = _entries(looks)
     if len(labels) > 1:
         entries += [Patch(alpha=0, label=f"{number}: {label}") for number, label in enumerate(labels, 1)]
     return entries

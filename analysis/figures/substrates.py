@@ -11,7 +11,7 @@ import xarray as xr
 from analysis import caption, facts
 from analysis.figures import axes as axis_tools
 from analysis.figures import scaling
-from analysis.figures.panel import Drawn, Panel, empty
+from analysis.figures.panel import Drawn, Panel, Shown, empty
 from analysis.spec import FigureSpec
 from analysis.table import Table, figure_table, y_unit
 from tramontane.comparison.substrates import REFERENCE, SUBSTRATE, compare, over_members, ratios
@@ -34,8 +34,8 @@ RATIO = "Time / simulator's"
 NOTHING = "–"
 
 
-def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
-    """Return two panels: times above their ratios to the simulator's, and wall time above memory.
+def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
+    """Return two panels: times above their ratios to the simulator's, and wall time above memory; and all as tables.
 
     Parameters
     ----------
@@ -99,18 +99,14 @@ def panels(dataset: xr.Dataset, spec: FigureSpec) -> list[Panel]:
             )
         return [Drawn(above), Drawn(under)]
 
-    return [
+    panels = [
         Panel(times, spec.letter, _workload(dataset), note=caption.gap_note(dataset), aspect=aspect),
         Panel(costs, title="speed and memory", aspect=aspect),
     ]
+    return Shown(panels, scaling.show(dataset, spec).numbers, _summaries(dataset))
 
 
-def numbers(dataset: xr.Dataset, spec: FigureSpec) -> Table:
-    """Return the times, as for any scaling figure."""
-    return scaling.numbers(dataset, spec)
-
-
-def summaries(dataset: xr.Dataset, _spec: FigureSpec) -> list[Table]:
+def _summaries(dataset: xr.Dataset) -> list[Table]:
     """Return how far the substrates are apart, and what they cost, a row each."""
     found = compare(dataset)
     older = label(dataset[REVISION].values.ravel(), newest(dataset)) if REVISION in dataset else ""

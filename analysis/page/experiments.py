@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from markupsafe import Markup
 
 from analysis import facts, svg
 from analysis.caption import caption
-from analysis.figures import numbers, summaries
+from analysis.figures import show
+from analysis.figures.panel import Shown
 from analysis.page import interactive
 from analysis.spec import spec_of
 from analysis.table import Table
@@ -71,7 +72,7 @@ class Section:
     links: list[tuple[str, str]]
     command: str
     table: Table
-    summaries: list[Table]
+    summaries: Sequence[Table]
     plot: str
     failures: list[Failure]
     provenance: dict[str, str]
@@ -119,6 +120,8 @@ def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path
     largest = facts.largest_ranks(dataset)
     failed = figures / f"{name}.{FAILED}"
     problem = failed.read_text(encoding="utf-8").strip() if failed.exists() else ""
+    # What the figure can't be drawn from makes no numbers either.
+    shown = Shown([], Table([], [])) if problem else show(dataset)
     return Section(
         anchor=anchor,
         name=name,
@@ -137,12 +140,11 @@ def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path
         largest="–" if largest is None else formatting.number(largest),
         picture=Markup(svg.inline_file(picture, anchor, title)) if picture.exists() else None,
         problem=problem,
-        # What the figure can't be drawn from makes no numbers either.
         caption="" if problem else caption(dataset),
         links=links(files, page),
         command=reproduce_command(root, str(attrs.get("scale", "laptop")), [name]),
-        table=Table([], []) if problem else numbers(dataset),
-        summaries=[] if problem else summaries(dataset),
+        table=shown.numbers,
+        summaries=shown.summaries,
         plot="" if problem else interactive.plot(dataset),
         failures=list(failures(dataset, points)),
         provenance={

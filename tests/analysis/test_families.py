@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LogNorm
 
-from analysis.figures import FAMILIES, delays, draw, draw_together, numbers, panels, pattern, radix, summaries
+from analysis.figures import FAMILIES, delays, draw, pattern, radix, show
 from analysis.spec import spec_of
 from analysis.style import series_style
 from analysis.table import figure_table
@@ -53,7 +53,7 @@ def test_shares_are_of_the_packets_of_each_series(delayed: xr.Dataset) -> None:
 
 def test_shares_below_round_delays_lie_between_those_of_bins_by_the_logarithm(delayed: xr.Dataset) -> None:
     below = [10, 70, 70 + 30 * np.log10(3), 70 + 30 * np.log10(5), 100, 100]
-    assert numbers(delayed).rows[0][1:] == [f"{share:.3g}" for share in below]
+    assert show(delayed).numbers.rows[0][1:] == [f"{share:.3g}" for share in below]
 
 
 def test_shares_are_medians_of_members_as_in_statements(factory: Factory) -> None:
@@ -65,7 +65,7 @@ def test_shares_are_medians_of_members_as_in_statements(factory: Factory) -> Non
     assert rows["share"].to_list() == pytest.approx([25, 75, 0, 0, 0])
     stated = distributions.delays(dataset, "minimal", {"series": "minimal"}, 1000)
     shown = [f"{100 * np.median(stated.below(mark)):.3g}" for mark in delays.MARKS]
-    assert numbers(dataset).rows[0][1:] == shown
+    assert show(dataset).numbers.rows[0][1:] == shown
 
 
 def test_delays_are_drawn_in_microseconds_with_a_legend(delayed: xr.Dataset) -> None:
@@ -122,7 +122,7 @@ def test_how_high_and_how_even_congestion_is_by_hand(factory: Factory) -> None:
     """Of 16 pairs 15 have 50 us, and one, which exchanges 5 packets of 20, the mean of its members, 100 us."""
     dataset = congested(factory, {"minimal": 5e-5})
     mean, spread = (15 * 50 + 100) / 16, 50 * 15**0.5 / 16
-    table = numbers(dataset)
+    table = show(dataset).numbers
     words = ("mean of packets", "median of pairs", "95 % of pairs", "largest of pairs")
     assert table.headings[1:] == [*(f"{word}, µs" for word in words), "unevenness of pairs"]
     assert table.rows[0][1:] == ["62.5", "50", "62.5", "100", f"{spread / mean:.3g}"]
@@ -142,16 +142,16 @@ def test_colours_are_logarithmic_where_series_lie_far_apart(factory: Factory) ->
 def test_an_experiment_without_any_result_has_an_empty_figure(factory: Factory, kind: str) -> None:
     dataset = factory(figure={"kind": kind})
     dataset["status"][...] = "missing"
-    assert len(panels(dataset)) == 1
+    assert len(show(dataset).panels) == 1
     assert [text.get_text() for axes in draw(dataset).axes for text in axes.texts] == ["no results yet"]
-    assert numbers(dataset).rows == []
-    assert summaries(dataset) == []
+    assert show(dataset).numbers.rows == []
+    assert not show(dataset).summaries
 
 
 @pytest.mark.parametrize(("kind", "lacks"), [("congestion-matrix", "congestion_mean"), ("delay-distribution", "delay")])
 def test_a_dataset_without_the_variable_is_refused(factory: Factory, kind: str, lacks: str) -> None:
     with pytest.raises(ValueError, match=f"'{kind}' needs the variable {lacks}"):
-        panels(factory(figure={"kind": kind}))
+        show(factory(figure={"kind": kind}))
 
 
 HALO = Halo(kind="halo", width=3, grid=(16, 16, 4), decomposition=(4, 4))
@@ -189,7 +189,7 @@ def test_what_a_process_sends_does_not_depend_on_how_processes_are_joined(
     dataset.attrs["base_json"] = json.dumps(base | {"workload": ring.canonical()})
     assert pattern.traffic(ring, 10)[0].shape == ({400: 10, 8: 5, 3: 3}[most],) * 2
     each = 2 * 4 * 4 * 8
-    assert numbers(dataset).rows[-1] == ["Sent by a process, bytes", str(each), str(each)]
+    assert show(dataset).numbers.rows[-1] == ["Sent by a process, bytes", str(each), str(each)]
 
 
 def test_a_pattern_without_messages_is_said_to_be_one(factory: Factory) -> None:
@@ -198,7 +198,7 @@ def test_a_pattern_without_messages_is_said_to_be_one(factory: Factory) -> None:
     alone = Halo(kind="halo", width=1, grid=(4, 4, 4))
     dataset.attrs["base_json"] = json.dumps(base | {"workload": alone.canonical()})
     assert [text.get_text() for text in draw(dataset).axes[0].texts] == ["nothing is sent"]
-    assert numbers(dataset).rows[-1] == ["Sent by a process, bytes", "0", "0"]
+    assert show(dataset).numbers.rows[-1] == ["Sent by a process, bytes", "0", "0"]
 
 
 def test_a_pattern_needs_one_workload(factory: Factory) -> None:
@@ -210,7 +210,7 @@ def test_a_pattern_needs_one_workload(factory: Factory) -> None:
     assert values_of(axes.collections[0]).count() == np.count_nonzero(pattern.traffic(HALO, 16)[0])
     dataset.attrs["base_json"] = json.dumps(base | {"workload": {}})
     with pytest.raises(ValueError, match="needs one workload"):
-        panels(dataset)
+        show(dataset)
 
 
 def timed(factory: Factory, table: list[list[float]], **figure: Any) -> xr.Dataset:
@@ -271,7 +271,7 @@ def place(letter: str) -> dict[str, Any]:
 
 
 def test_panels_of_one_figure_stand_in_the_order_of_their_letters(factory: Factory) -> None:
-    figure = draw_together([factory(figure=place("c")), factory(figure=place("a")), factory(figure=place("b"))])
+    figure = draw(factory(figure=place("c")), factory(figure=place("a")), factory(figure=place("b")))
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["(a)", "(b)", "(c)"]
     a, b, c = (axes.get_position() for axes in figure.axes)
     assert a.y0 == pytest.approx(b.y0)
@@ -290,7 +290,7 @@ def test_a_panel_says_how_many_points_lack(factory: Factory) -> None:
 
 def test_words_of_panels_stay_apart(factory: Factory, delayed: xr.Dataset) -> None:
     matrices = congested(factory, {"minimal": 5e-5, "valiant": 1e-5})
-    figure = draw_together([factory(figure=place("a")), delayed])
+    figure = draw(factory(figure=place("a")), delayed)
     for drawn in (figure, draw(matrices)):
         boxes = [
             text.get_window_extent()
@@ -333,7 +333,7 @@ def test_substrates_have_times_ratios_wall_time_and_memory(on_substrates: xr.Dat
 
 
 def test_substrates_are_summarised_in_two_tables(on_substrates: xr.Dataset) -> None:
-    apart, costs = summaries(on_substrates)
+    apart, costs = show(on_substrates).summaries
     assert [row[0] for row in apart.rows] == ["sstmacro", "mpi"]
     low, high = (1.7 * (ranks / 100) ** 0.12 for ranks in (4, 16))  # as the factory makes its times
     assert apart.rows[0][1:5] == ["2", f"{(low + high) / 2:.2f}", f"{low:.2f}", f"{high:.2f}"]
@@ -372,14 +372,14 @@ def test_a_panel_of_predictions_has_the_rows_of_its_own_machine_and_operation() 
     }
     dataset = xr.Dataset({name: ("row", values) for name, values in rows.items()})
     dataset.attrs["figure_json"] = json.dumps({"kind": "predictions"})
-    assert [panel.title for panel in panels(dataset)] == ["mesh, alltoall", "tree, allreduce"]
+    assert [panel.title for panel in show(dataset).panels] == ["mesh, alltoall", "tree, allreduce"]
     expected = [({"burst": [1.0], "pairwise": [2.0]}, [[0.5, 1.5], [0.5, 2.0]]), ({"burst": [4.0]}, [[4.0, 8.0]])]
     for axes, (dots, bars) in zip(draw(dataset).axes, expected, strict=True):
         assert {line.get_label(): ys(line).tolist() for line in axes.lines if line.get_marker() != "None"} == dots
         lines = [each for each in axes.collections if isinstance(each, LineCollection)]
         drawn = [np.asarray(segment)[:, 1] for each in lines for segment in each.get_segments()]
         assert np.array(drawn) == pytest.approx(np.array(bars))
-    assert numbers(dataset).rows == [
+    assert show(dataset).numbers.rows == [
         ["mesh, alltoall, burst", "1", "1", "1", "1"],
         ["mesh, alltoall, pairwise", "1", "2", "2", "2"],
         ["tree, allreduce, burst", "1", "4", "4", "4"],

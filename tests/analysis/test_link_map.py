@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from analysis.figures import draw, numbers, panels
+from analysis.figures import draw, show
 from tramontane.results.collate import single
 from tramontane.study import Point, load_point
 from tramontane.substrates.simulator import Simulator
@@ -49,7 +49,7 @@ def test_each_network_has_two_panels_on_one_scale(counted: xr.Dataset) -> None:
 
 
 def test_the_table_names_links_between_switches_the_busiest_first(counted: xr.Dataset) -> None:
-    rows = [row for row in numbers(counted).rows if row[0] == "small"]
+    rows = [row for row in show(counted).numbers.rows if row[0] == "small"]
     assert rows[0][1].startswith("dimension-")
     assert not any("node" in row[1] for row in rows)
     loads = [float(row[2]) for row in rows]
@@ -59,15 +59,15 @@ def test_the_table_names_links_between_switches_the_busiest_first(counted: xr.Da
 def test_several_points_of_a_machine_are_refused(counted: xr.Dataset) -> None:
     both = xr.concat([counted, counted], xr.DataArray([1, 2], dims="size", name="size")).transpose("machine", ...)
     with pytest.raises(ValueError, match="one point a machine, found several by size"):
-        panels(both)
+        show(both)
 
 
 def test_no_single_links_are_refused(counted: xr.Dataset) -> None:
     with pytest.raises(ValueError, match="no point tells single links"):
-        panels(counted.drop_vars("single_link_load"))
+        show(counted.drop_vars("single_link_load"))
 
 
 def test_a_network_without_a_result_is_left_out(counted: xr.Dataset) -> None:
     counted = counted.copy(deep=True)
     counted["single_link_load"][1] = np.nan
-    assert len(panels(counted)) == 2
+    assert len(show(counted).panels) == 2

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 from matplotlib.patches import Rectangle
 
-from analysis.figures import draw, links, numbers, panels, summaries
+from analysis.figures import draw, links, show
 from analysis.spec import FigureSpec, spec_of
 
 from .drawn import LONG, assert_names_have_room
@@ -69,7 +69,7 @@ def test_rows_are_of_the_largest_x(dataset: xr.Dataset) -> None:
 
 
 def test_the_table_says_percent_and_kilobytes(dataset: xr.Dataset) -> None:
-    assert [row[2:] for row in numbers(dataset).rows][1] == ["a", "2.0", "4.0", "4.0"]
+    assert [row[2:] for row in show(dataset).numbers.rows][1] == ["a", "2.0", "4.0", "4.0"]
 
 
 def test_no_single_links_are_refused(dataset: xr.Dataset) -> None:
@@ -84,7 +84,7 @@ def test_without_causes_and_names_there_are_loads_only(dataset: xr.Dataset) -> N
     marks = [each for each in axes[0].collections if np.ravel(each.get_linewidth())[0] == 1]
     means = [float(np.asarray(each.get_paths()[0].vertices)[0, 0]) for each in marks]
     assert means == pytest.approx([1.5, 4.5]), "of the first class, machine by machine"
-    assert summaries(dataset) == []
+    assert not show(dataset).summaries
 
 
 def test_each_machine_has_its_loads_beside_its_causes(waiting: xr.Dataset) -> None:
@@ -127,7 +127,7 @@ def test_each_rank_counts_once_however_many_are_in_a_bin(waiting: xr.Dataset, sw
 
 
 def test_causes_and_the_busiest_links_are_tables(waiting: xr.Dataset) -> None:
-    causes, busiest = summaries(waiting)
+    causes, busiest = show(waiting).summaries
     assert causes.headings == ["Series", "Communication time", "late sender, %", "network, %"]
     assert causes.rows == [
         ["torus-S, ring-4", "1 s", "30.0", "50.0"],
@@ -139,7 +139,7 @@ def test_causes_and_the_busiest_links_are_tables(waiting: xr.Dataset) -> None:
 
 def test_what_has_carried_nothing_is_an_empty_panel(dataset: xr.Dataset) -> None:
     dataset["link_max_load"] = 0 * dataset["link_max_load"]
-    assert len(panels(dataset)) == 1
+    assert len(show(dataset).panels) == 1
     assert [text.get_text() for text in draw(dataset).axes[0].texts] == ["no results yet"]
 
 
@@ -152,4 +152,4 @@ def test_parts_of_the_time_of_an_ensemble_are_means_and_add_up(waiting: xr.Datas
     first = own[(own["group"] == "torus-S") & (own["label"] == "ring-4")]
     assert first["share"].tolist() == pytest.approx([2 / 3, 1 / 3])
     words = "The busiest links between switches of the first of 3 members, from switch to switch"
-    assert summaries(members)[1].title.startswith(words), "whose loads are not the medians of the figure"
+    assert show(members).summaries[1].title.startswith(words), "whose loads are not the medians of the figure"

@@ -57,7 +57,7 @@ def test_printed_steps_are_a_bar_below_that_of_their_series(factory: Factory) ->
         ("step_time_s", {"series": "old", "step": "model work"}, {"64": 0.8}),
         ("step_time_s", {"series": "old", "step": "disk write"}, {"64": 5.0}),
     )
-    axes = compose(steps.panels(dataset, spec_of(dataset))).axes[-1]
+    axes = compose(steps.show(dataset, spec_of(dataset)).panels).axes[-1]
     bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
     assert [text.get_text() for text in axes.texts] == ["old", "old, as printed", "new"]
     # The slowest series takes 2 x 0.8 s in these steps.
@@ -73,7 +73,7 @@ def test_printed_steps_stand_below_a_series_by_whatever_the_legend_calls_it_and_
     dataset = told(forecast(factory, (64,)), ("step_time_s", {"series": "old", "step": "model work"}, {"64": 3.2}))
     figure = json.loads(dataset.attrs["figure_json"]) | {"labels": {"old": "as it was"}}
     dataset = dataset.assign_attrs(figure_json=json.dumps(figure))
-    axes = compose(steps.panels(dataset, spec_of(dataset))).axes[-1]
+    axes = compose(steps.show(dataset, spec_of(dataset)).panels).axes[-1]
     assert [text.get_text() for text in axes.texts] == ["as it was", "as it was, as printed", "new"]
     bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
     assert max(bar.get_width() for bar in bars) == 200

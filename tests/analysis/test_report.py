@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analysis import draw, report, svg
-from analysis.figures import numbers
+from analysis.figures import show
 from analysis.page.experiments import section
 from tramontane.campaign.plan import Plan
 from tramontane.errors import InputError
@@ -287,7 +287,7 @@ def test_wide_tables_scroll_and_the_page_fits_a_phone(page: Page) -> None:
 
 def test_the_data_table_has_a_column_for_each_series_and_says_why_there_is_a_gap(factory: Factory) -> None:
     dataset = factory(("burst", "bruck"), (100, 10_000), gaps={("bruck", 10_000): "failed"})
-    table = numbers(dataset)
+    table = show(dataset).numbers
     assert table.headings == ["Number of MPI processes", "burst, ms", "bruck, ms"]
     assert table.rows == [["100", "400", "680"], ["10\u202f000", "6.34", "failed"]]
 
@@ -295,7 +295,7 @@ def test_the_data_table_has_a_column_for_each_series_and_says_why_there_is_a_gap
 def test_the_data_table_names_the_best_and_the_range(factory: Factory) -> None:
     best = {"best": [{"series": "recursive-k", "of": "recursive-*", "label": "best"}]}
     dataset = factory(("recursive-2", "recursive-4"), (100,), members=2, figure=best)
-    assert numbers(dataset).rows == [["100", "0.406 [0.4–0.412] (recursive-2)"]]
+    assert show(dataset).numbers.rows == [["100", "0.406 [0.4–0.412] (recursive-2)"]]
 
 
 def test_simulation_time_and_largest_count_of_processes(factory: Factory, tmp_path: Path) -> None:

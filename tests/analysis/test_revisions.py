@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from analysis import report
 from analysis.caption import caption
-from analysis.figures import draw, numbers, summaries
+from analysis.figures import draw, show
 from analysis.page import interactive
 from analysis.spec import spec_of
 from analysis.table import figure_table
@@ -68,7 +68,7 @@ def test_without_an_older_revision_nothing_is_marked(factory: Factory) -> None:
     figure = draw(dataset)
     assert hollow(figure) == []
     assert not any("hollow" in text for text in legend_texts(figure.axes[0]))
-    assert "revision 1" not in caption(dataset) + numbers(dataset).markdown() + interactive.plot(dataset)
+    assert "revision 1" not in caption(dataset) + show(dataset).numbers.markdown() + interactive.plot(dataset)
 
 
 def test_a_dataset_all_of_an_older_revision_than_the_simulators_is_marked(factory: Factory) -> None:
@@ -85,7 +85,7 @@ def test_an_ensemble_shows_the_members_of_its_newest_revision(factory: Factory) 
     of_old: list[dict[str, Any]] = [{"ranks": 300, "member": [0, 1, 2]}, {"ranks": 1000}]
     dataset = with_revisions(dataset, *of_old)
     plain = dataset["time_s"].sel(series="burst")
-    cells = dict(numbers(dataset).rows)
+    cells = dict(show(dataset).numbers.rows)
     figure = draw(dataset)
     assert hollow(figure) == [[1000]]
     assert lines(figure)[0] == [100, 300]
@@ -105,11 +105,11 @@ def test_the_best_of_several_rests_on_all_of_them(factory: Factory) -> None:
     rows = figure_table(dataset, spec_of(dataset)).set_index("x")
     assert rows.loc[300, "older"] == "revisions 1 and 2"
     assert set(rows.drop(index=300)["older"]) == {""}
-    assert dict(numbers(dataset).rows)["300"].endswith("(ring-1; revisions 1 and 2)")
+    assert dict(show(dataset).numbers.rows)["300"].endswith("(ring-1; revisions 1 and 2)")
 
 
 def test_tables_and_the_interactive_plot_are_marked(mixed: xr.Dataset) -> None:
-    rows = {row[0]: row[1:] for row in numbers(mixed).rows}
+    rows = {row[0]: row[1:] for row in show(mixed).numbers.rows}
     assert "revision" not in rows["1000"][0]
     assert rows["3000"][0].endswith(" (revision 1)")
     assert "revision" not in rows["3000"][1]
@@ -128,7 +128,7 @@ def test_names_of_series_are_marked_where_there_are_no_markers(factory: Factory)
     delays = delays.assign_coords(
         delay_lower=("delay_bin", [0.0, 1e-6, 1e-5]), delay_upper=("delay_bin", [1e-6, 1e-5, 1e-4])
     )
-    names = [row[0] for row in numbers(delays).rows]
+    names = [row[0] for row in show(delays).numbers.rows]
     assert [name.endswith(" (revision 1)") for name in names] == [True, False]
     assert [text.endswith(" (revision 1)") for text in legend_texts(draw(delays).axes[0])] == [True, False]
 
@@ -136,7 +136,7 @@ def test_names_of_series_are_marked_where_there_are_no_markers(factory: Factory)
     dims = ("series", "ranks", "source_bin", "destination_bin")
     ones = np.ones((2, 1, 4, 4))
     matrices = matrices.assign(congestion_mean=(dims, ones, {"units": "s"}), congestion_packets=(dims, ones))
-    assert [row[0].endswith(" (revision 1)") for row in numbers(matrices).rows] == [True, False]
+    assert [row[0].endswith(" (revision 1)") for row in show(matrices).numbers.rows] == [True, False]
     titles = [axes.get_title(loc="left") for axes in draw(matrices).axes[:2]]
     assert [title.endswith(" (revision 1)") for title in titles] == [True, False]
 
@@ -146,7 +146,7 @@ def test_best_radices_are_hollow_where_any_that_was_searched_is_older(factory: F
     dataset = with_revisions(dataset, {"radix": 8, "ranks": 300})
     figure = draw(dataset)
     assert [places for places in hollow(figure) if places] == [[300]]
-    rows = {row[0]: row[1] for row in numbers(dataset).rows}
+    rows = {row[0]: row[1] for row in show(dataset).numbers.rows}
     assert rows["300"].endswith("(revisions 1 and 2)")
     assert "revision" not in rows["1000"]
     assert rows["median"].endswith("(revisions 1 and 2)")
@@ -161,7 +161,7 @@ def test_ratios_to_an_older_simulator_are_marked(factory: Factory) -> None:
     dataset["model_revision"].loc[{"substrate": "simgrid"}] = np.nan
     _, under = draw(dataset).axes[:2]
     assert [xs(line).tolist() for line in under.lines if line.get_markerfacecolor() == "white"] == [[300]]
-    assert summaries(dataset)[0].title.endswith("simulator's of revisions 1 and 2")
+    assert show(dataset).summaries[0].title.endswith("simulator's of revisions 1 and 2")
 
 
 def test_the_report_says_at_the_top_how_many_points_are_of_which_revision(mixed: xr.Dataset, tmp_path: Path) -> None:

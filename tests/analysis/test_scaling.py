@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analysis import style
 from analysis.figures import axes as axis_tools
-from analysis.figures import draw, numbers, scaling
+from analysis.figures import draw, scaling, show
 from analysis.page.interactive import plot
 from analysis.spec import spec_of
 
@@ -60,7 +60,7 @@ def test_quantities_along_the_axis_have_the_unit_of_the_first(factory: Factory) 
     figure = draw(named)
     assert figure.axes[0].get_xlabel() == "Latency (µs)"
     np.testing.assert_allclose(drawn.xs(lines_of(figure, "burst")[0]), ranks / 1000)
-    table = numbers(named)
+    table = show(named).numbers
     assert (table.headings[0], table.rows[0][0]) == ("Latency, µs", "0.1")
     shown = json.loads(plot(named))
     assert shown["layout"]["xaxis"]["title"]["text"] == "Latency (µs)"
@@ -169,7 +169,7 @@ def test_points_that_failed_or_take_no_time_have_results(factory: Factory) -> No
 
 def test_a_table_says_along_what_and_in_which_unit_as_the_axis_does(factory: Factory) -> None:
     dataset = factory(figure={"x_label": "buffer of a link (KiB)"})
-    assert scaling.numbers(dataset, spec_of(dataset)).headings[0] == "Buffer of a link (KiB)"
+    assert scaling.show(dataset, spec_of(dataset)).numbers.headings[0] == "Buffer of a link (KiB)"
 
 
 def test_a_figure_without_lines_needs_no_legend(factory: Factory) -> None:

@@ -38,7 +38,7 @@ def forecast(factory: Factory, ranks: tuple[int, ...], role: str | None = "model
 
 def test_a_role_has_its_own_steps_only(factory: Factory) -> None:
     dataset = forecast(factory, (64,))
-    table = steps.numbers(dataset, spec_of(dataset))
+    table = steps.show(dataset, spec_of(dataset)).numbers
     assert table.headings == ["Series", "Number of MPI processes", "Time in all steps, ms", "work, %", "halo, %"]
     assert [row[-3:] for row in table.rows] == [["800", "62.5", "37.5"], ["1600", "62.5", "37.5"]]
 
@@ -47,7 +47,7 @@ def test_a_table_says_along_what_bars_stand(factory: Factory) -> None:
     dataset = forecast(factory, (64,)).rename(ranks="nodes")
     dataset["nodes"].attrs = {}
     dataset.attrs["figure_json"] = '{"kind": "steps", "x": "nodes", "role": "model"}'
-    assert steps.numbers(dataset, spec_of(dataset)).headings[1] == "Nodes"
+    assert steps.show(dataset, spec_of(dataset)).numbers.headings[1] == "Nodes"
 
 
 def test_bars_of_an_ensemble_add_up_to_the_mean_of_its_times(factory: Factory) -> None:
@@ -58,31 +58,30 @@ def test_bars_of_an_ensemble_add_up_to_the_mean_of_its_times(factory: Factory) -
     dataset = dataset.assign_coords(step=["work", "halo", "solve"]).assign(
         step_time_s=(dims, times, {"units": "s"}), step_work_s=(dims, 0 * times, {"units": "s"})
     )
-    assert steps.numbers(dataset, spec_of(dataset)).rows == [["old", "64", "6000", "33.3", "33.3", "33.3"]]
+    assert steps.show(dataset, spec_of(dataset)).numbers.rows == [["old", "64", "6000", "33.3", "33.3", "33.3"]]
 
 
 def test_without_a_role_the_first_word_is_the_step(factory: Factory) -> None:
     dataset = forecast(factory, (64,), role=None)
-    assert steps.numbers(dataset, spec_of(dataset)).headings[-2:] == ["model, %", "disk, %"]
+    assert steps.show(dataset, spec_of(dataset)).numbers.headings[-2:] == ["model, %", "disk, %"]
 
 
 @pytest.mark.parametrize("number", [10, 11, 23])
 def test_each_step_has_a_colour_of_its_own(number: int) -> None:
     shares = pd.DataFrame({"step": [f"step {i}" for i in range(number)], "work": False})
-    _, colours, _ = steps._looks(shares)
-    assert len(set(colours.values())) == number
+    assert len({look["facecolor"] for look in steps._looks(shares).values()}) == number
 
 
 def test_a_role_that_is_not_there_is_refused(factory: Factory) -> None:
     dataset = forecast(factory, (64,), role="modle")
     with pytest.raises(ValueError, match=r"figure\.role: found 'modle', allowed: model, disk"):
-        steps.panels(dataset, spec_of(dataset))
+        steps.show(dataset, spec_of(dataset))
 
 
 def test_steps_of_several_jobs_are_refused(factory: Factory) -> None:
     dataset = forecast(factory, (64,), role=None).assign_coords(job=["model", "disk"])
     with pytest.raises(ValueError, match=r"figure\.kind: found 'steps', of several jobs, which pass side by side"):
-        steps.panels(dataset, spec_of(dataset))
+        steps.show(dataset, spec_of(dataset))
 
 
 @pytest.mark.parametrize(("ranks", "panels", "bars"), [((64,), 1, 4), ((64, 256), 2, 8)])
@@ -91,8 +90,9 @@ def test_one_number_of_processes_has_bars_alone(
 ) -> None:
     dataset = forecast(factory, ranks)
     spec: FigureSpec = spec_of(dataset)
-    drawn = steps.panels(dataset, spec)
+    drawn = steps.show(dataset, spec).panels
     assert len(drawn) == panels
+    assert drawn[0].letter == spec.letter
     figure = compose(drawn)
     axes = figure.axes[-1]
     bars_drawn = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
@@ -106,7 +106,7 @@ def test_one_number_of_processes_has_bars_alone(
 @pytest.mark.parametrize(("slower", "height"), [(3.9, 100 / 3.9), (4.1, 100)])
 def test_bars_that_would_be_short_are_shares_of_their_own_time(factory: Factory, slower: float, height: float) -> None:
     dataset = forecast(factory, (64, 256), slower=slower)
-    figure = compose(steps.panels(dataset, spec_of(dataset)))
+    figure = compose(steps.show(dataset, spec_of(dataset)).panels)
     axes = figure.axes[-1]
     first = [patch for patch in axes.patches if isinstance(patch, Rectangle)][:2]
     assert sum(patch.get_height() for patch in first) == pytest.approx(height)
@@ -170,11 +170,19 @@ def test_legends_of_many_lines_lie_inside_the_figure(factory: Factory) -> None:
         assert axes.bbox.height > 80
 
 
+def test_a_legend_below_a_panel_leaves_other_rows_as_high_as_their_legends_found_them(factory: Factory) -> None:
+    figure = draw(named(factory, ["one", "two"], (64, 256)), named(factory, LONGER, (64, 256)))
+    figure.canvas.draw()
+    assert legend(figure.axes[3]).get_window_extent().y1 < figure.axes[3].bbox.y0, "this one stands below"
+    heights = [axes.bbox.height for axes in figure.axes]
+    assert heights == pytest.approx([heights[0]] * 4)
+
+
 @pytest.mark.parametrize("more", [(), ("some", "more", "series", "still")])
 def test_long_names_take_several_lines_in_the_panels_or_below_them(factory: Factory, more: tuple[str, ...]) -> None:
     names = [*LONG, *more]
     dataset = named(factory, names, (64, 256))
-    figure = compose(steps.panels(dataset, spec_of(dataset)), "page", 2)
+    figure = compose(steps.show(dataset, spec_of(dataset)).panels, "page", 2)
     curves, bars = figure.axes
     assert [text.replace("\n", " ") for text in legend_texts(curves)] == names
     assert f"1: {LONG[0]}" in [text.replace("\n", " ") for text in legend_texts(bars)]

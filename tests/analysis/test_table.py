@@ -211,6 +211,6 @@ def test_a_zero_that_no_logarithmic_axis_has_is_told(factory: Factory) -> None:
     row = table(dataset).iloc[2]
     assert np.isnan(row["y"])
     assert row["status"] == "zero"
-    assert [line[1] for line in scaling.numbers(dataset, spec_of(dataset)).rows][2] == "0"
+    assert [line[1] for line in scaling.show(dataset, spec_of(dataset)).numbers.rows][2] == "0"
     assert "At 1 point the value is zero, not drawn." in caption(dataset)
     assert "zero" not in caption(factory())

@@ -154,15 +154,14 @@ def test_on_several_nodes_every_rank_gets_one() -> None:
 
 
 def test_the_partition_that_ran_says_what_a_machine_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not the first one, which can't be used here; allreduces of more ranks than nodes say nothing of the network."""
+    """Not the first one; allreduces of more ranks than nodes say nothing of the network."""
     environments = {"e": Environment(compiler="mpicxx")}
-    first = Partition(environments=["e"], ranks_per_node=64)
-    second = Partition(environments=["e"], ranks_per_node=20, nodes=4, scheduler="squeue", launcher="srun")
-    system = System(
-        description="x", hosts=[".*"], environments=environments, partitions={"first": first, "second": second}
-    )
-    site = Site({"site": system}, {"site": environments}, {"site": {"second": second}}, [])
-    monkeypatch.setattr(calibrating, "look_around", lambda _: site)
+    partitions = {
+        "first": Partition(environments=["e"], ranks_per_node=64),
+        "second": Partition(environments=["e"], ranks_per_node=20, nodes=4, scheduler="squeue", launcher="srun"),
+    }
+    system = System(description="x", hosts=[".*"], environments=environments, partitions=partitions)
+    monkeypatch.setattr(calibrating, "look_around", lambda _: Site({"site": system}, []))
     chosen: list[SystemChoice] = []
 
     def runner(choice: SystemChoice, folder: Path, root: Path) -> measurement.Run:
@@ -172,7 +171,7 @@ def test_the_partition_that_ran_says_what_a_machine_holds(tmp_path: Path, monkey
         ]
 
     monkeypatch.setattr(calibrating, "runner", runner)
-    found = calibrating.calibrate(SystemChoice(name="site"), [2, 4, 8], tmp_path, tmp_path)
+    found = calibrating.calibrate(SystemChoice(name="site", partition="second"), [2, 4, 8], tmp_path, tmp_path)
     assert chosen == [SystemChoice(name="site", partition="second", environment="e")]
     assert found.machine["nodes_per_switch"] == 20
     assert found.processors == 80
@@ -202,7 +201,7 @@ def test_allreduces_enter_the_fit_stage_by_stage() -> None:
 
 def test_a_calibration_can_be_drawn(tmp_path: Path) -> None:
     from analysis.draw import draw_files
-    from analysis.figures import draw, numbers
+    from analysis.figures import draw, show
     from tramontane.results.datasets import write
 
     messages = measured(TRUTH, noise=0.1)
@@ -212,7 +211,7 @@ def test_a_calibration_can_be_drawn(tmp_path: Path) -> None:
     write(dataset, tmp_path / "here.nc")
     written = draw_files([tmp_path / "here.nc"], tmp_path / "here")
     assert all(file.stat().st_size > 0 for file in written)
-    rows = numbers(dataset).rows
+    rows = show(dataset).numbers.rows
     assert len(rows) == len(calibration.SIZES) + 2
     assert rows[-1][:2] == ["24 B, stage of an allreduce of 4 ranks", "1.3 µs"]
     dataset["one_way_median_s"] *= 30

@@ -97,8 +97,7 @@ def test_what_had_passed_before_a_kill_is_not_measured_again(here: Path, monkeyp
         Point.model_validate({"ranks": ranks, "workload": workload, "substrate": "mpi"}) for ranks in (2, 3, 4, 5)
     ]
     wanted = {point.id: point for point in points[:3]}
-    system = load_system("generic", here)
-    site = Site({"generic": system}, {"generic": system.environments}, {"generic": system.partitions}, [])
+    site = Site({"generic": load_system("generic", here)}, [])
     monkeypatch.setattr(execution, "look_around", lambda _: site)
     monkeypatch.setattr(execution, "result_of", lambda point, measured, where: {"ranks": point.ranks, **measured})
     cases = here / "measured" / "cases.json"
@@ -139,8 +138,7 @@ def test_what_reframe_says_of_itself_is_the_reason(
         print(said, end="", file=log, flush=True)
         return 1
 
-    system = load_system("generic", here)
-    site = Site({"generic": system}, {"generic": system.environments}, {"generic": system.partitions}, [])
+    site = Site({"generic": load_system("generic", here)}, [])
     monkeypatch.setattr(execution, "look_around", lambda _: site)
     monkeypatch.setattr(execution, "_run_reframe", run)
     with (here / "log").open("a") as log:

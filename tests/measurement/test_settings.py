@@ -52,7 +52,7 @@ def test_what_is_there_is_offered_and_templates_are_not(commands: Path, tmp_path
     add(commands, "sinfo", "exit 1")
     site = look_around(ROOT)
     assert list(site.systems) == ["generic"]
-    assert list(site.environments["generic"]) == ["mpich"]  # the nameless one only where there is no other
+    assert list(site.systems["generic"].environments) == ["mpich"]  # the nameless one only where there is no other
     assert any("slurm-local:slurm: Slurm does not answer" in line for line in site.absent)
     made = settings(tmp_path, site)
     [system] = made["systems"]
@@ -146,8 +146,7 @@ def test_the_partition_that_options_name_is_asked_for_its_time(
 def test_each_option_is_a_line_of_a_job(here: Path) -> None:
     file = here / "configs" / "systems" / "generic.yaml"
     file.write_text(file.read_text().replace("ranks_per_node: 8", "ranks_per_node: 8, options: [-p, short, -A x]"))
-    system = load_system("generic", here)
-    site = Site({"generic": system}, {"generic": system.environments}, {"generic": system.partitions}, [])
+    site = Site({"generic": load_system("generic", here)}, [])
     assert settings(here, site)["systems"][0]["partitions"][0]["access"] == ["-p short", "-A x"]
 
 
@@ -155,8 +154,7 @@ def test_a_system_is_measured_on_its_own_hosts_only(here: Path, monkeypatch: pyt
     """What another machine takes would be recorded as the system's."""
     file = here / "configs" / "systems" / "generic.yaml"
     file.write_text(file.read_text().replace('[".*"]', '["login[0-9]+", "node[0-9]+[.]cluster"]'))
-    system = load_system("generic", here)
-    site = Site({"generic": system}, {"generic": system.environments}, {"generic": system.partitions}, [])
+    site = Site({"generic": load_system("generic", here)}, [])
     choice = SystemChoice(name="generic")
     for names, there in [(["laptop"], False), (["login1"], True), (["node7", "node7.cluster"], True)]:
         monkeypatch.setattr(host, "names", lambda names=names: names)
@@ -172,8 +170,7 @@ def test_variables_keep_their_quotes(here: Path) -> None:
     values = {"A": 'say "hi" there', "B": "`uname`", "C": "a\\b\\", "D": "$HOME/x y", "E": "\\$HOME"}
     written = ", ".join(f"{name}: '{value}'" for name, value in values.items())
     file.write_text(file.read_text().replace("variables: {OMPI", f"variables: {{{written}, OMPI"))
-    system = load_system("generic", here)
-    site = Site({"generic": system}, {"generic": system.environments}, {"generic": system.partitions}, [])
+    site = Site({"generic": load_system("generic", here)}, [])
     [environment] = settings(here, site)["environments"]
     exports = [f"export {name}={value}" for name, value in environment["env_vars"] if name in values]
     script = "\n".join([*exports, *(f'printf "%s\\0" "${name}"' for name in values)])

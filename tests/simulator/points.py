@@ -85,6 +85,22 @@ def copy_ns(n: int) -> float:
     return 1.5 * (n // 8) + (n / 1000 if n // 8 > 8 else 0)
 
 
+def exchange_ns(n: int, latency: float, rate: float) -> float:
+    """Time in which two ranks send each other n bytes, after the protocol of SST/macro 16.0.
+
+    A message of b bytes takes the latency [ns] and b at the rate [B/ns].
+    """
+
+    def message(b: int) -> float:
+        return latency + b / rate
+
+    if n <= 512:  # eager: out of the user's buffer, into the user's buffer
+        return copy_ns(n) + message(n) + copy_ns(n)
+    if n <= 8192:  # header, get, payload, copy
+        return 2 * message(64) + message(n) + copy_ns(n)
+    return 3 * message(64) + message(n)  # rendezvous; the sender waits for the acknowledgement
+
+
 def without_costs(result: Mapping[str, Any]) -> dict[str, Any]:
     """What a result says of its point, without what tells of the run."""
     return {key: value for key, value in result.items() if key not in OF_THE_RUN}

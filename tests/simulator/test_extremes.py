@@ -16,6 +16,7 @@ from tramontane.study import Point, load_point
 from tramontane.substrates.simulator import as_simulated
 
 from .points import allreduce, machine, point, transposition, without_costs
+from .test_invariants import workloads
 
 PS = 1
 S = 10**12 * PS
@@ -43,27 +44,6 @@ def powers(least: int, most: int) -> st.SearchStrategy[int]:
     return st.sampled_from([least, most]) | sizes.map(lambda value: min(max(value, least), most))
 
 
-@st.composite
-def workloads(draw: st.DrawFn, ranks: int) -> dict[str, Any]:
-    """Workloads of every kind and algorithm, with messages of nothing up to a gigabyte."""
-    kind = draw(st.sampled_from(["allreduce", "transposition", "halo"]))
-    columns = draw(st.sampled_from([d for d in range(1, ranks + 1) if ranks % d == 0]))
-    side = draw(st.sampled_from([64, 64, 300, 1000]))
-    grid = {"grid": [side, side, draw(st.integers(64, 200))], "decomposition": [columns, ranks // columns]}
-    if kind == "halo":
-        return {"kind": kind, "width": draw(st.integers(1, 9)), **grid}
-    if kind == "allreduce":
-        algorithm = draw(
-            st.sampled_from(["recursive-k", "recursive-doubling", "ring", "rabenseifner", "rabenseifner-pairs"])
-        )
-        radix = {"radix": draw(st.integers(2, 9))} if algorithm == "recursive-k" else {}
-        count = draw(powers(1, 10**8))
-        return {"kind": kind, "algorithm": algorithm, "count": count, "repeats": draw(st.integers(1, 3)), **radix}
-    algorithm = draw(st.sampled_from(["ring-k", "burst", "bruck", "pairwise", "sliding-window"]))
-    radix = {"radix": draw(st.integers(1, 8))} if algorithm in ("ring-k", "sliding-window") else {}
-    return {"kind": kind, "algorithm": algorithm, **grid, **radix}
-
-
 def sent_bytes(workload: dict[str, Any], ranks: int) -> list[int]:
     """Return the sizes of all messages."""
     schedule = _simulator.schedule.Schedule(workload, ranks, allow_empty_blocks=True)
@@ -74,7 +54,9 @@ def sent_bytes(workload: dict[str, Any], ranks: int) -> list[int]:
 def extreme_points(draw: st.DrawFn) -> dict[str, Any]:
     """Points at and between the bounds of every quantity, small enough to be simulated."""
     ranks = draw(st.integers(2, 64))
-    workload = draw(workloads(ranks))
+    sides = st.sampled_from([64, 64, 300, 1000])
+    # With messages of nothing up to a gigabyte.
+    workload = draw(workloads(ranks, sides, st.integers(64, 200), powers(1, 10**8), 3))
     topology, geometry, routings, changes = draw(st.sampled_from(NETWORKS))
     bandwidths, latencies = powers(10**6, 2 * 10**14), powers(1, S)
     packet = max(draw(powers(1, 10**9)), sum(sent_bytes(workload, ranks)) // 20_000)

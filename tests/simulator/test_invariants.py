@@ -42,25 +42,36 @@ def machines(draw: st.DrawFn) -> dict[str, Any]:
     return machine(topology, geometry, 2, draw(st.sampled_from(routings)), **changes)
 
 
+SIDES, HEIGHTS, COUNTS = st.integers(24, 48), st.integers(24, 40), st.integers(1, 200)
+
+
 @st.composite
-def workloads(draw: st.DrawFn, ranks: int) -> dict[str, Any]:
-    """Small workloads of every kind and algorithm."""
+def workloads(
+    draw: st.DrawFn,
+    ranks: int,
+    sides: st.SearchStrategy[int] = SIDES,
+    heights: st.SearchStrategy[int] = HEIGHTS,
+    counts: st.SearchStrategy[int] = COUNTS,
+    most_repeats: int = 2,
+) -> dict[str, Any]:
+    """Workloads of every kind and algorithm; small ones, if nothing else is said."""
     kind = draw(st.sampled_from(["transposition", "halo", "allreduce"]))
     cx = draw(st.sampled_from([d for d in range(1, ranks + 1) if ranks % d == 0]))
-    grid = [draw(st.integers(24, 48)), draw(st.integers(24, 48)), draw(st.integers(24, 40))]
+    grid = {"grid": [draw(sides), draw(sides), draw(heights)], "decomposition": [cx, ranks // cx]}
     if kind == "halo":
-        return {"kind": kind, "width": draw(st.integers(1, 9)), "grid": grid, "decomposition": [cx, ranks // cx]}
+        return {"kind": kind, "width": draw(st.integers(1, 9)), **grid}
     if kind == "allreduce":
         algorithm = draw(
             st.sampled_from(["recursive-k", "recursive-doubling", "ring", "rabenseifner", "rabenseifner-pairs"])
         )
         radix = {"radix": draw(st.integers(2, 9))} if algorithm == "recursive-k" else {}
-        return {"kind": kind, "algorithm": algorithm, "count": draw(st.integers(1, 200)), "repeats": 2, **radix}
+        repeats = draw(st.integers(1, most_repeats))
+        return {"kind": kind, "algorithm": algorithm, "count": draw(counts), "repeats": repeats, **radix}
     algorithm = draw(st.sampled_from(["ring-k", "burst", "bruck", "pairwise", "sliding-window"]))
     radix = {"radix": draw(st.integers(1, 8))} if algorithm in ("ring-k", "sliding-window") else {}
     if algorithm == "bruck":
         radix = draw(st.sampled_from([{}, {"radix": 3}, {"radix": 5}]))
-    return {"kind": kind, "algorithm": algorithm, "grid": grid, "decomposition": [cx, ranks // cx], **radix}
+    return {"kind": kind, "algorithm": algorithm, **grid, **radix}
 
 
 @given(data=st.data())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tramontane import _simulator
 from tramontane.study.networks.mapping import Mapping
 
-from .points import GB, NS, allreduce, copy_ns, machine, outcome, point, transposition
+from .points import GB, NS, allreduce, copy_ns, exchange_ns, machine, outcome, point, transposition
 from .test_invariants import workloads
 from .test_recorded import random_point
 
@@ -28,19 +28,6 @@ def shared(ranks: int, workload: dict[str, Any], net: dict[str, Any], per_node: 
     return point(ranks, workload, net) | {"ranks_per_node": per_node} | keys
 
 
-def inside_ns(n: int) -> float:
-    """Two ranks of a node send each other n bytes, by the protocol of the network."""
-
-    def message(b: int) -> float:
-        return 500 + b / 5
-
-    if n <= 512:
-        return copy_ns(n) + message(n) + copy_ns(n)
-    if n <= 8192:
-        return 2 * message(64) + message(n) + copy_ns(n)
-    return 3 * message(64) + message(n)
-
-
 @pytest.mark.parametrize("n", [16, 64, 512, 1024, 8192, 8208, 2**20])
 @pytest.mark.parametrize(
     "net",
@@ -53,7 +40,7 @@ def inside_ns(n: int) -> float:
 )
 def test_a_message_inside_a_node_never_meets_the_network(n: int, net: dict[str, Any]) -> None:
     result = _simulator.simulate(shared(2, transposition((2, 2, n // 8), (2, 1)), net, 2))
-    assert result["time_s"] * 1e9 == pytest.approx(2 * inside_ns(n), abs=1e-3)
+    assert result["time_s"] * 1e9 == pytest.approx(2 * exchange_ns(n, 500, 5), abs=1e-3)
     assert (result["hops"], result["control_packets"], result["messages"], result["bytes"]) == (0, 0, 4, 4 * n)
     assert result["delays"]["sum_s"] == 0
     assert sum(result["delays"]["packets"]) == result["packets"] == 4 * -(-n // 4096)

@@ -9,25 +9,9 @@ import pytest
 from tramontane import _simulator
 from tramontane.study.workloads import schedules
 
-from .points import GB, NS, allreduce, copy_ns, machine, point, transposition
+from .points import GB, NS, allreduce, copy_ns, exchange_ns, machine, point, transposition
 
 ELEMENT = 8
-
-
-def exchange_ns(n: int, hops: int) -> float:
-    """Two ranks `hops` links apart send each other n bytes: when both are done, after the protocol of SST/macro 16.0.
-
-    A network message of b bytes takes injection latency + a link latency a hop + ejection latency + b at 10 GB/s.
-    """
-
-    def message(b: int) -> float:
-        return 200 + 100 * hops + b / 10
-
-    if n <= 512:  # eager: out of the user's buffer, into the user's buffer
-        return copy_ns(n) + message(n) + copy_ns(n)
-    if n <= 8192:  # header, get, payload, copy
-        return 2 * message(64) + message(n) + copy_ns(n)
-    return 3 * message(64) + message(n)  # rendezvous; the sender waits for the acknowledgement
 
 
 @pytest.mark.parametrize("hops", [0, 1])
@@ -39,7 +23,8 @@ def test_two_ranks_exchange_at_full_rate_in_both_directions(n: int, hops: int) -
     assert (result["messages"], result["bytes"]) == (4, 4 * n)
     # Truncation to whole byte slots costs up to a few bytes' time a packet (here 0.1 ns each).
     packets = 2 * -(-n // 4096)
-    assert result["time_s"] * 1e9 == pytest.approx(2 * exchange_ns(n, hops), abs=0.3 * packets)
+    latency = 200 + 100 * hops  # of injection and ejection, and of a link a hop
+    assert result["time_s"] * 1e9 == pytest.approx(2 * exchange_ns(n, latency, 10), abs=0.3 * packets)
 
 
 @pytest.mark.parametrize("n", [2**20, 2**20 + 8, 2**22])

@@ -135,6 +135,14 @@ def test_set_up_switches_off_the_driver_of_other_gpus_which_cmake_remembers(
     assert told == {name: "ON" if name in on else "OFF" for name in ("CUDA", "HIP")}
 
 
+@pytest.mark.parametrize("step", ["packages", "simulator"])
+def test_set_up_refuses_another_gpu_before_it_does_anything(tmp_path: Path, step: str) -> None:
+    done = set_up(tmp_path, step, GPU="foo")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "GPU: found 'foo', allowed: 0, 1 (CUDA), hip\n"
+    assert not list(tmp_path.iterdir())
+
+
 def set_up(folder: Path, step: str = "packages", **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["sh", str(ROOT / "workflow" / "scripts" / "setup.sh"), step],

@@ -62,7 +62,7 @@ def calibrate(choice: SystemChoice, ranks: Sequence[int], folder: Path, root: Pa
     """
     site = look_around(root)
     name, environment = choose(site, choice)
-    partition = site.partitions[choice.name][name]
+    partition = site.systems[choice.name].partitions[name]
     used = SystemChoice(name=choice.name, partition=name, environment=environment)
     found = measure(runner(used, folder, root), list(operations(ranks, used)))
     free = processors(partition)

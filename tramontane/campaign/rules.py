@@ -18,7 +18,7 @@ from tramontane.campaign.clock import is_past
 from tramontane.errors import InputError
 from tramontane.results import published
 from tramontane.support.imports import sources
-from tramontane.support.layout import CODE, DRAWN, PACKAGES, SCALES, SCHEMATICS_OF, SHARE, Layout
+from tramontane.support.layout import CODE, PACKAGES, SCALES, SCHEMATICS_OF, SHARE, Layout
 
 #: What the wildcards may be; a misspelt target is then no target at all.
 SCALE = "|".join(SCALES)
@@ -221,8 +221,7 @@ class Rules:
         plan = Layout(self.root, scale).plan
         if not plan.exists():  # Snakemake then says which file is missing: the plan
             return [str(plan)]
-        outputs = [path for step in self.steps(scale) for path in step.outputs]
-        return [str(path) for path in outputs]
+        return [str(path) for step in self.steps(scale) for path in step.outputs]
 
     # Is there anything to do?
 
@@ -260,12 +259,12 @@ class Rules:
 
 def figure_outputs() -> list[str]:
     """Return the outputs of the rule that draws, with wildcards."""
-    return [f"results/{{scale}}/figures/{{experiment}}.{form}" for form in DRAWN]
+    return [str(path) for path in Layout(Path(), "{scale}").figures("{experiment}")]
 
 
 def sheet_outputs() -> list[str]:
     """Return the outputs of the rule that draws several experiments as one figure, with wildcards."""
-    return [f"results/{{scale}}/sheets/{{sheet}}.{form}" for form in DRAWN]
+    return [str(path) for path in Layout(Path(), "{scale}").sheet("{sheet}")]
 
 
 def study_outputs() -> list[str]:

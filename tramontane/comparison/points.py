@@ -6,7 +6,7 @@ path, which takes its bandwidth and latencies from links and injection.
 
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from tramontane.comparison.networks import Network, check
@@ -14,7 +14,7 @@ from tramontane.comparison.rows import Row
 from tramontane.errors import closest
 from tramontane.study.networks.machines import Machine
 from tramontane.study.points.points import Point
-from tramontane.study.workloads.kinds import Workload
+from tramontane.study.workloads.kinds import canonical_workload
 from tramontane.study.workloads.schedules import described
 
 ALLTOALL = {"ring": "ring-k", "burst": "burst", "bruck": "bruck"}
@@ -70,10 +70,9 @@ def measured_point(ranks: int, workload: dict[str, Any], machine: dict[str, Any]
     CannotRunError
         If machine or workload are refused, or don't fit together.
     """
-    context = {"canonical": True}
     try:
-        network = Machine.model_validate(machine, context=context)
-        what = TypeAdapter[Workload](Workload).validate_python(workload, context=context)
+        network = Machine.model_validate(machine, context={"canonical": True})
+        what = canonical_workload(workload)
     except ValidationError as error:
         raise CannotRunError(_reason(error)) from None
     nodes = network.facts.nodes
@@ -98,16 +97,7 @@ def members(point: Point, count: int, jitter: int) -> list[Point]:
     jitter : int
         Largest random delay of a rank's start [ps].
     """
-    return [
-        Point.model_construct(
-            ranks=point.ranks,
-            workload=point.workload,
-            machine=point.machine,
-            seed=point.seed + shift,
-            start_jitter=jitter,
-        )
-        for shift in range(count)
-    ]
+    return [point.changed(seed=point.seed + shift, start_jitter=jitter) for shift in range(count)]
 
 
 def algorithm(row: Row) -> tuple[str, str]:

@@ -79,7 +79,7 @@ def run_cases(
     except ValueError as error:
         yield from ((identity, str(error)) for identity in points)
         return
-    most = site.partitions[choice.name][partition].ranks
+    most = site.systems[choice.name].partitions[partition].ranks
     fitting = {identity: point for identity, point in points.items() if ranks_of(point) <= most}
     for identity, point in points.items():
         if identity not in fitting:
@@ -144,11 +144,10 @@ def choose(site: Site, choice: SystemChoice) -> tuple[str, str]:
     # What another machine takes would be recorded as this system's.
     if not (system := site.systems[name]).is_at(own := host.names()):
         raise ValueError(f"system {name}: this is {own[0]}, none of its hosts ({', '.join(system.hosts)})")
-    partitions = site.partitions[name]
-    partition = choice.partition or next(iter(partitions))
-    if partition not in partitions:
-        raise ValueError(f"system.partition: found '{partition}'; allowed here: {', '.join(partitions)}")
-    usable = [key for key in partitions[partition].environments if key in site.environments[name]]
+    partition = choice.partition or next(iter(system.partitions))
+    if partition not in system.partitions:
+        raise ValueError(f"system.partition: found '{partition}'; allowed here: {', '.join(system.partitions)}")
+    usable = [key for key in system.partitions[partition].environments if key in system.environments]
     environment = choice.environment or usable[0]
     if environment not in usable:
         raise ValueError(f"system.environment: found '{environment}'; allowed here: {', '.join(usable)}")

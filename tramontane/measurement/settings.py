@@ -47,18 +47,13 @@ class Site:
     Attributes
     ----------
     systems : dict
-        Systems of which something can be used, those with the most special host names first.
-    environments : dict
-        For each of them the environments that can be used, by name.
-    partitions : dict
-        For each of them the partitions that can be used, by name.
+        Systems of which something can be used, with these environments and partitions alone; those with the most
+        special host names first.
     absent : list of str
         What can't be used and why, one line each.
     """
 
     systems: dict[str, System]
-    environments: dict[str, dict[str, Environment]]
-    partitions: dict[str, dict[str, Partition]]
     absent: list[str]
 
 
@@ -66,7 +61,7 @@ def look_around(root: Path) -> Site:
     """Return what of the described systems can be used on this machine."""
     systems = {name: load_system(name, root) for name in list_systems(root)}
     systems = {name: system for name, system in systems.items() if not system.template}
-    site = Site({}, {}, {}, [])
+    site = Site({}, [])
     for name in sorted(systems, key=lambda name: (".*" in systems[name].hosts, name != "generic", name)):
         system = systems[name]
         if problem := _problem_of_place(root):
@@ -79,9 +74,7 @@ def look_around(root: Path) -> Site:
             if set(partition.environments) & set(environments) and _answers(f"{name}:{key}", partition, site.absent)
         }
         if partitions:
-            site.systems[name] = system
-            site.environments[name] = environments
-            site.partitions[name] = partitions
+            site.systems[name] = system.changed(environments=environments, partitions=partitions)
     return site
 
 
@@ -185,11 +178,11 @@ def settings(root: Path, site: Site) -> dict[str, Any]:
         raise InputError(root / SYSTEMS, "", None, "an MPI library", problem=f"nothing can be run here: {found}")
     folder = Path(root, FOLDER)
     return {
-        "systems": [_system(name, system, site) for name, system in site.systems.items()],
+        "systems": [_system(name, system) for name, system in site.systems.items()],
         "environments": [
-            _environment(name, environment, system)
-            for system, environments in site.environments.items()
-            for name, environment in environments.items()
+            _environment(name, environment, key)
+            for key, system in site.systems.items()
+            for name, environment in system.environments.items()
         ],
         "storage": [{"enable": True, "backend": "sqlite", "sqlite_db_file": str(folder / "results.db")}],
         "general": [
@@ -202,7 +195,7 @@ def settings(root: Path, site: Site) -> dict[str, Any]:
     }
 
 
-def _system(name: str, system: System, site: Site) -> dict[str, Any]:
+def _system(name: str, system: System) -> dict[str, Any]:
     folder = FOLDER.as_posix()
     return {
         "name": name,
@@ -211,9 +204,7 @@ def _system(name: str, system: System, site: Site) -> dict[str, Any]:
         "modules_system": system.modules_system,
         "stagedir": f"{folder}/stage",
         "outputdir": f"{folder}/output",
-        "partitions": [
-            _partition(key, partition, site.environments[name]) for key, partition in site.partitions[name].items()
-        ],
+        "partitions": [_partition(key, each, system.environments) for key, each in system.partitions.items()],
     }
 
 

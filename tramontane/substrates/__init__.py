@@ -122,7 +122,7 @@ def get(name: str, threads: int = 1, device: str | None = None) -> Substrate:
     raise InputError("substrate", "", name, ", ".join(SUBSTRATES), hint=closest(name, SUBSTRATES))
 
 
-def require(name: str, threads: int = 1) -> Substrate:
+def require(name: str, threads: int = 1, device: str | None = None) -> Substrate:
     """Return the substrate called `name`, which can run; see :func:`get`.
 
     Raises
@@ -130,7 +130,7 @@ def require(name: str, threads: int = 1) -> Substrate:
     InputError
         If there is no such substrate, or if it is not installed; the line says what installs it.
     """
-    substrate = get(name, threads)
+    substrate = get(name, threads, device)
     reason = substrate.available()
     if reason is not None:
         from tramontane.study.points.points import SUBSTRATES  # noqa: PLC0415

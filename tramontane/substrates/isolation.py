@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from tramontane.errors import InputError, refused_by_system
-from tramontane.substrates import Gatherer, Keeper, Substrate, Tell, building, get
+from tramontane.substrates import Gatherer, Substrate, Tell, building
 from tramontane.support.processes import end_with_parent, processor_time, python
 
 if TYPE_CHECKING:
@@ -126,26 +126,12 @@ def _forked(run: Callable[[BinaryIO], Any], read: Callable[[BinaryIO], T]) -> tu
     return found, os.waitstatus_to_exitcode(status)
 
 
-def run_in_fork(
-    point: "Point", substrate: str, threads: int = 1, checkpoint: Path | None = None, device: str | None = None
-) -> dict[str, Any]:
-    """Run `point` on the substrate of that name in a fork of this process; see :func:`run_forked`."""
-    return run_forked(point, _substrate(substrate, threads, checkpoint, device))
-
-
-def run_fresh(
-    point: "Point", substrate: str, threads: int = 1, checkpoint: Path | None = None, device: str | None = None
-) -> dict[str, Any]:
-    """Run `point` on the substrate of that name in a new interpreter; see :func:`run_forked`."""
+def run_fresh(point: "Point", substrate: Substrate) -> dict[str, Any]:
+    """Run `point` in a new interpreter; see :func:`run_forked`."""
     # Pickled, not in canonical form: a comparison's points need not be what a user's must.
-    request = pickle.dumps((point, substrate, threads, checkpoint, device))
+    request = pickle.dumps((point, substrate))
     done = subprocess.run(python("tramontane.substrates.isolation"), input=request, stdout=subprocess.PIPE, check=False)
     return _understand(done.stdout, done.returncode)
-
-
-def _substrate(name: str, threads: int, checkpoint: Path | None, device: str | None) -> Substrate:
-    substrate = get(name, threads, device)
-    return substrate.keeping(checkpoint) if checkpoint is not None and isinstance(substrate, Keeper) else substrate
 
 
 def peak_memory() -> int:
@@ -244,8 +230,7 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # who asked says that it was stopped
     end_with_parent(signal.SIGKILL)
-    point, *asked = pickle.loads(sys.stdin.buffer.read())
-    sys.stdout.buffer.write(_answer(point, _substrate(*asked)))
+    sys.stdout.buffer.write(_answer(*pickle.loads(sys.stdin.buffer.read())))
 
 
 if __name__ == "__main__":

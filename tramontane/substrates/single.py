@@ -8,7 +8,7 @@ from tramontane.errors import InputError
 from tramontane.study import Point, load_point
 from tramontane.study.points.cost import estimate
 from tramontane.substrates import Keeper, require
-from tramontane.substrates.isolation import PointError, PointMistakeError, run_fresh, run_in_fork
+from tramontane.substrates.isolation import PointError, PointMistakeError, run_forked, run_fresh
 from tramontane.support.formatting import about_bytes
 
 
@@ -54,7 +54,7 @@ def run_file(
     if substrate is not None:
         require(substrate)
     point = load_point(file, substrate)
-    return run_point(point, file, memory=memory, threads=threads, checkpoint=checkpoint, device=device, run=run_in_fork)
+    return run_point(point, file, memory=memory, threads=threads, checkpoint=checkpoint, device=device, run=run_forked)
 
 
 def run_point(
@@ -80,9 +80,11 @@ def run_point(
     run : callable, optional
         Runs it in a process of its own: one of the two ways of :mod:`tramontane.substrates.isolation`.
     """
-    chosen = require(point.substrate)
-    if checkpoint is not None and not isinstance(chosen, Keeper):
-        raise InputError("--checkpoint", "", f"substrate {point.substrate}", "substrate simulator")
+    chosen = require(point.substrate, threads, device)
+    if checkpoint is not None:
+        if not isinstance(chosen, Keeper):
+            raise InputError("--checkpoint", "", f"substrate {point.substrate}", "substrate simulator")
+        chosen = chosen.keeping(checkpoint)
     if device not in (None, "cpu"):
         _check_device(device, point)
     refused = chosen.refusal(point)
@@ -93,7 +95,7 @@ def run_point(
     if point.substrate == "simulator" and device != "gpu" and (needed := estimate(point).memory_bytes) > memory:
         raise TooLargeError(f"not run: about {about_bytes(needed)} of memory needed, {about_bytes(memory)} there")
     try:
-        result = {"id": point.id, **run(point, point.substrate, threads, checkpoint, device)}
+        result = {"id": point.id, **run(point, chosen)}
     except PointMistakeError as error:
         raise error.mistake.at(source) from None
     except PointError as error:

@@ -113,10 +113,6 @@ choose_gpu() {
             fi
             ;;
         hip) gpu="${define}CUDA=OFF ${define}HIP=ON" ;;
-        *)
-            echo "GPU: found '$GPU', allowed: 0, 1 (CUDA), hip" >&2
-            exit 2
-            ;;
     esac
 }
 
@@ -135,6 +131,14 @@ simulator() {
     printf %s "${GPU:-}" >.venv/.gpu
     touch .venv/.compiled
 }
+
+case "${GPU:-0}" in
+    0 | 1 | hip) ;;
+    *)
+        echo "GPU: found '$GPU', allowed: 0, 1 (CUDA), hip" >&2
+        exit 2
+        ;;
+esac
 
 case "${1:-}" in
     packages) packages ;;

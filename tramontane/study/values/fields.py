@@ -40,6 +40,15 @@ def _up_to(most: int, found: object) -> str:
 class _Read:
     """An annotation that reads a value before pydantic looks at its type."""
 
+    @property
+    def allowed(self) -> str:
+        """What may be written, as the end of an error line."""
+        return self._allowed()
+
+    def _allowed(self, found: object = None) -> str:
+        """Return the same, where something else was found."""
+        raise NotImplementedError
+
     def read(self, value: object) -> object:
         """Return the value or raise the error that says what is allowed."""
         raise NotImplementedError
@@ -72,17 +81,15 @@ class Whole(_Read):
             return _bounds(self.minimum, self.maximum, found)
         return f"{self.minimum} to {self.maximum}"
 
-    @property
-    def allowed(self) -> str:
-        """What may be written, as the end of an error line."""
-        return f"a whole number, {self.range}"
+    def _allowed(self, found: object = None) -> str:
+        return f"a whole number, {self._range(found)}"
 
     def read(self, value: object) -> object:
         """Return the whole number or raise the error that says what is allowed."""
         if isinstance(value, float) and value.is_integer():
             value = int(value)  # YAML reads 1e6 as a float
         if isinstance(value, bool) or not isinstance(value, int) or not self.is_within(value):
-            raise problem(f"found {show(value)}", f"a whole number, {self._range(value)}")
+            raise problem(f"found {show(value)}", self._allowed(value))
         return value
 
     def is_within(self, number: int) -> bool:
@@ -117,11 +124,6 @@ class WholeList(_Read):
     optional: int = 0
     word: str = ""
     least: int = 1
-
-    @property
-    def allowed(self) -> str:
-        """What may be written, as the end of an error line."""
-        return self._allowed()
 
     def _allowed(self, found: object = None) -> str:
         bounds = _bounds(self.least, _LARGEST_OF_LIST, found)
@@ -172,11 +174,6 @@ class Wholes(_Read):
 
     least: int = 0
     different: bool = True
-
-    @property
-    def allowed(self) -> str:
-        """What may be written, as the end of an error line."""
-        return self._allowed()
 
     def _allowed(self, found: object = None) -> str:
         kind = "different whole numbers" if self.different else "whole numbers"
@@ -275,9 +272,7 @@ class Choice(_Read):
         """All that may be written."""
         return self.words
 
-    @property
-    def allowed(self) -> str:
-        """What may be written, as the end of an error line."""
+    def _allowed(self, found: object = None) -> str:
         return ", ".join(self.words)
 
     def read(self, value: object) -> object:
@@ -311,11 +306,6 @@ class WholeOrWord(_Read):
     def range(self) -> str:
         """The bounds in words."""
         return Whole(self.minimum).range
-
-    @property
-    def allowed(self) -> str:
-        """What may be written, as the end of an error line."""
-        return self._allowed()
 
     def _allowed(self, found: object = None) -> str:
         return f"a whole number, {_bounds(self.minimum, _LARGEST, found)}, or {self.word}"

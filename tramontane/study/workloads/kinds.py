@@ -1,6 +1,6 @@
 """The union of all kinds of workloads."""
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import Field, TypeAdapter
 
@@ -21,17 +21,7 @@ Workload = Annotated[
     Transposition | Halo | Allreduce | Collective | Pattern | Trace | RandomShifts | Program | Jobs,
     Field(discriminator="kind"),
 ]
-WORKLOADS: tuple[type[Settings], ...] = (
-    Transposition,
-    Halo,
-    Allreduce,
-    Collective,
-    Pattern,
-    Trace,
-    RandomShifts,
-    Program,
-    Jobs,
-)
+WORKLOADS: tuple[type[Settings], ...] = get_args(get_args(Workload)[0])
 
 
 def canonical_workload(data: object) -> Workload:
