@@ -57,9 +57,5 @@ def test_a_forecast_tells_what_cores_and_what_a_gpu_take() -> None:
     [batch] = data["batches"]
     assert (batch["points"], batch["cpu_s"], batch["memory_bytes"]) == (2, 12, 70)
     empty = Forecast("tiny", "smoke", 6, [], []).as_data()
-    assert (empty["done"], empty["longest_point_s"], empty["peak_memory_bytes"], empty["peak_gpu_memory_bytes"]) == (
-        6,
-        0,
-        0,
-        0,
-    )
+    assert empty["done"] == 6
+    assert not any(empty[key] for key in ("longest_point_s", "peak_memory_bytes", "peak_gpu_memory_bytes"))
