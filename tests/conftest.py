@@ -220,7 +220,7 @@ def execute(fake: Fake) -> Callable[..., Plan]:
 
 PRIVATE = Path(__file__).parent / "slurm" / "private.py"
 #: After this a private Slurm ends whatever becomes of the tests [s].
-LIFETIME = 600
+LIFETIME = 1800
 
 
 class PrivateSlurm:
