@@ -16,7 +16,10 @@ KIB = 1024
     ("operation", "size", "ranks", "algorithm"),
     [
         ("broadcast", 12 * KIB - 1, 8, "binomial"),
-        ("broadcast", 12 * KIB, 8, "scatter-allgather"),
+        ("broadcast", 12 * KIB, 8, "scatter-doubling"),
+        ("broadcast", 512 * KIB - 1, 8, "scatter-doubling"),
+        ("broadcast", 512 * KIB, 8, "scatter-allgather"),
+        ("broadcast", 12 * KIB, 9, "scatter-allgather"),
         ("broadcast", 12 * KIB, 7, "binomial"),
         ("reduce", 2 * KIB, 8, "binomial"),
         ("reduce", 2 * KIB + 1, 8, "rabenseifner"),
