@@ -25,16 +25,22 @@ def _power_of_two(ranks: int) -> int:
 
 
 def _mpich(operation: str, size: int, ranks: int) -> Iterator[Step]:
-    """Follow Thakur et al. 2005; a broadcast's allgather is always a ring here."""
+    """Follow Thakur et al. 2005, and MPICH itself where there are few ranks, or fewer elements than ranks."""
+    of_two = _power_of_two(ranks) == ranks
+    whole = math.inf if size // DOUBLE < _power_of_two(ranks) else 2 * _KIB
     # Of what has several algorithms: up to which size [B] it takes which one.
     steps: list[tuple[float, str]] = {
         "barrier": [(math.inf, "dissemination")],
-        "broadcast": [(12 * _KIB - 1 if ranks >= 8 else math.inf, "binomial"), (math.inf, "scatter-allgather")],
-        "reduce": [(2 * _KIB, "binomial"), (math.inf, "rabenseifner")],
-        "allreduce": [(2 * _KIB, "recursive-doubling"), (math.inf, "rabenseifner")],
-        "alltoall": [(256, "bruck"), (32 * _KIB, "burst"), (math.inf, "pairwise")],
+        "broadcast": [
+            (12 * _KIB - 1 if ranks >= 8 else math.inf, "binomial"),
+            (512 * _KIB - 1 if of_two else 0, "scatter-doubling"),
+            (math.inf, "scatter-allgather"),
+        ],
+        "reduce": [(whole, "binomial"), (math.inf, "rabenseifner")],
+        "allreduce": [(whole, "recursive-doubling"), (math.inf, "rabenseifner")],
+        "alltoall": [(256 if ranks >= 8 else 0, "bruck"), (32 * _KIB, "burst"), (math.inf, "pairwise")],
         "allgather": [((512 * _KIB - 1) // ranks, "recursive-doubling"), (math.inf, "ring")]
-        if _power_of_two(ranks) == ranks
+        if of_two
         else [((80 * _KIB - 1) // ranks, "bruck"), (math.inf, "ring")],
     }.get(operation, [(math.inf, "binomial")])
     algorithm = next(algorithm for most, algorithm in steps if size <= most)
