@@ -72,7 +72,7 @@ def test_a_workload_leads_to_a_trace_and_an_experiment(scratch: Path) -> None:
     assert "trace, at 9 points: 64 ranks, 1600 messages, 384 pieces of work, 6720 dependencies" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_program_leads_to_a_figure(scratch: Path) -> None:
     printed = ""
     for kind, text in steps(PROGRAMS):
