@@ -469,12 +469,13 @@ private:
             }
             case Did::probed: {  // has its place in the order, and does not begin yet
                 const std::uint32_t own = builder_.work(0, position_);
-                requests_[n[0]] = {{{own, true}}, {{own, false}}, gate_, groups_[n[1]].id};
+                requests_[n[0]] = {{}, {{own, false}}, gate_, groups_[n[1]].id};
                 return;
             }
             case Did::begin_probed: {
-                Doing own = close_receive(n[0], "probe");
-                told(own.ended.front().operation, after_);
+                Doing own = close_receive(n[0], false);
+                const std::uint32_t operation = own.ended.front().operation;
+                own.begun = {{told(operation, after_), true}};
                 own.gate = gate_;
                 return open(n[0], std::move(own));
             }
@@ -564,9 +565,11 @@ private:
         return own;
     }
     /// The same of a receive, which is one operation.
-    Doing close_receive(std::int64_t request, const std::string& what) {
+    /// \param begun or it has been probed only
+    Doing close_receive(std::int64_t request, bool begun) {
+        const std::string what = begun ? "receive" : "probe";
         Doing own = close(request, what);
-        if (own.group < 0) {
+        if (own.group < 0 || own.begun.empty() == begun) {
             throw Mistake{"a message of request " + std::to_string(request) + ", which receives none",
                           "requests that a " + what + " has begun"};
         }
@@ -630,7 +633,7 @@ private:
     }
     void end_receive(const CallAction& action) {
         const auto& [request, peer, tag, bytes, none] = action.numbers;
-        const Doing own = close_receive(request, "receive");
+        const Doing own = close_receive(request, true);
         if (checked(peer) != rank_) {
             const TracedLine line{peer, static_cast<std::uint32_t>(own.group), tag};
             const std::uint32_t operation = own.ended.front().operation;

@@ -795,6 +795,14 @@ def test_algorithms_that_can_not_be(tmp_path: Path, collectives: object, line: s
             "rank 0, call 2: found a message of request 9, which receives none; allowed: requests that a probe has",
         ),
         (
+            {"r0": SEND, "r1": call(1, 4, 9, 0, 18, 9, 6, 9, 0, 5, 64)},
+            "rank 1, call 2: found a message of request 9, which receives none; allowed: requests that a probe has",
+        ),
+        (
+            {"r0": SEND, "r1": call(1, 17, 9, 0, 6, 9, 0, 5, 64)},
+            "rank 1, call 2: found a message of request 9, which receives none; allowed: requests that a receive has",
+        ),
+        (
             {"r0": call(1, 10, 1, 2, 0, *[255] * 8, 127, 0)},
             "rank 0, call 2: found rank -4611686018427387903 of a communicator; allowed: 0 to 1",
         ),
