@@ -66,6 +66,19 @@ def test_the_summary_counts_failures(project: Path, execute: Execute, fake: Any)
     ]
 
 
+def test_datasets_of_an_experiment_that_is_no_more_are_told(
+    project: Path, execute: Execute, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = execute(project)
+    datasets.write(collate_manifest(plan.experiments[0].manifest, Store(project)), plan.layout.dataset("tiny"))
+    assert list(driver.left_over(plan.layout)) == []
+    file = project / "configs" / "experiments" / "tiny.yaml"
+    file.rename(file.with_name("other.yaml"))
+    monkeypatch.chdir(project)
+    [line] = driver.left_over(plan.layout)
+    assert line == "results/smoke/datasets/tiny.nc: of no experiment any more; it and its figures stay as they are"
+
+
 def test_the_workflow_is_started_with_what_it_may_use(project: Path) -> None:
     plan = make_plan(project, "smoke", resources=Resources(memory=10**10))
     command = snakemake_command(plan, CODE / "workflow" / "profiles" / "default", OPTIONS)

@@ -12,7 +12,7 @@ from tramontane.archive.citation import CITATION
 from tramontane.errors import InputError
 from tramontane.results import manifest
 from tramontane.results.store import Store
-from tramontane.study import expand, list_experiments, load_experiment
+from tramontane.study import expand, load_experiment
 from tramontane.study.catalogue import Named, files_named
 from tramontane.study.patterns import patterns
 from tramontane.study.reading.project import EXPERIMENTS
@@ -106,7 +106,7 @@ def _named(root: Path, place: Path, named: Named) -> Iterator[Path]:
 
 def manifests(layout: Layout) -> Iterator[dict[str, Any]]:
     """Yield the manifests of the experiments that have a dataset; refuse one that is damaged."""
-    gone = _gone(layout)
+    gone = manifest.gone(layout)
     for path in sorted(layout.manifests.glob("*.json")):
         if path.stem not in gone:
             yield manifest.read(path)
@@ -130,13 +130,6 @@ def _asked(data: manifest.Manifest) -> tuple[Any, ...]:
     return (*told, [point.get("id") for point in data["points"]])
 
 
-def _gone(layout: Layout) -> set[str]:
-    """Return the experiments that there are results of, but no file any more: removed, or renamed."""
-    return {path.stem for path in layout.manifests.glob("*.json")} - {
-        path.stem for path in list_experiments(layout.root)
-    }
-
-
 def _files(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
@@ -145,7 +138,9 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _campaign(layout: Layout) -> Iterator[Path]:
     gone = {
-        path for name in _gone(layout) for path in (layout.manifest(name), layout.dataset(name), *layout.figures(name))
+        path
+        for name in manifest.gone(layout)
+        for path in (layout.manifest(name), layout.dataset(name), *layout.figures(name))
     }
     for path in _files(layout.folder):
         place = path.relative_to(layout.folder)

@@ -28,6 +28,7 @@ from tramontane.campaign.progress import CampaignTally, ClusterTally, progress
 from tramontane.campaign.rules import Rules
 from tramontane.campaign.slurm import Limits, cancel_left, commands_first, find_limits, queue
 from tramontane.errors import InputError, display_path
+from tramontane.results.manifest import gone
 from tramontane.results.store import Store
 from tramontane.substrates import devices, spack
 from tramontane.support.formatting import about_bytes, listed, plural, roughly
@@ -143,6 +144,8 @@ def reproduce(root: Path, scale: str, experiments: Sequence[str], options: Optio
                 return status
         for line in undrawn(plan):
             status = POINTS_FAILED
+            _say(line)
+        for line in left_over(layout):
             _say(line)
         print(display_path(layout.report.absolute()), flush=True)
         return status
@@ -353,6 +356,13 @@ def undrawn(plan: Plan) -> Iterator[str]:
     for file in files:
         with contextlib.suppress(FileNotFoundError):
             yield f"figure {file.stem} could not be drawn: {file.read_text(encoding='utf-8').strip()}"
+
+
+def left_over(layout: Layout) -> Iterator[str]:
+    """Yield a line for each dataset of an experiment that was removed or renamed: nothing makes it anew."""
+    for name in sorted(gone(layout)):
+        if (dataset := layout.dataset(name)).exists():
+            yield f"{display_path(dataset)}: of no experiment any more; it and its figures stay as they are"
 
 
 def _remove_unsound(layout: Layout) -> None:

@@ -13,10 +13,11 @@ from typing import Any
 
 from tramontane.errors import InputError
 from tramontane.results.proof import digest
-from tramontane.study import Expansion, Experiment
+from tramontane.study import Expansion, Experiment, list_experiments
 from tramontane.study.experiments.experiments import DRAW
 from tramontane.study.reading.reading import read_json
 from tramontane.study.sampling.sampling import Sample
+from tramontane.support.layout import Layout
 
 Manifest = dict[str, Any]
 
@@ -160,3 +161,10 @@ def _both(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]
         elif value == second[key]:
             shared[key] = value
     return shared
+
+
+def gone(layout: Layout) -> set[str]:
+    """Return the experiments that there are results of, but no file any more: removed, or renamed."""
+    return {path.stem for path in layout.manifests.glob("*.json")} - {
+        path.stem for path in list_experiments(layout.root)
+    }
