@@ -12,7 +12,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-LIMITS = {errno.EMFILE: "ulimit -n", errno.ENFILE: "fs.file-max", errno.EAGAIN: "ulimit -u", errno.ENOMEM: "ulimit -v"}
+LIMITS = {
+    errno.EMFILE: "ulimit -n",
+    errno.ENFILE: "fs.file-max",
+    errno.EAGAIN: "ulimit -u, or pids.max of the cgroup",
+    errno.ENOMEM: "ulimit -v",
+}
 """What tells how many files, processes and bytes of memory the system grants, by what it says beyond that."""
 
 MOST = 1000

@@ -430,7 +430,9 @@ def test_threads_that_the_system_refuses_are_told_as_a_limit(fake: Any) -> None:
             _simulator.simulate(point.canonical(), threads=2)
             return {}
 
-    with pytest.raises(PointError, match=r"^Resource temporarily unavailable \(limit: ulimit -u\)$"):
+    with pytest.raises(
+        PointError, match=r"^Resource temporarily unavailable \(limit: ulimit -u, or pids\.max of the cgroup\)$"
+    ):
         run_forked(point(4), Threaded())
 
 

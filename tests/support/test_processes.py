@@ -25,5 +25,5 @@ def test_threads_that_are_refused_are_told_as_a_limit_before_any_process_begins(
     with pytest.raises(OSError, match="can't start new thread") as found:
         pool(2)
     assert found.value.errno == errno.EAGAIN
-    assert refused_by_system(found.value) == "can't start new thread (limit: ulimit -u)"
+    assert refused_by_system(found.value) == "can't start new thread (limit: ulimit -u, or pids.max of the cgroup)"
     assert threading.active_count() == before
