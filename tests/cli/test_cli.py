@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import psutil
@@ -25,6 +26,7 @@ from tramontane.campaign.plan import Plan
 from tramontane.cli.calibrate import _counts
 from tramontane.cli.options import stem_to_write
 from tramontane.errors import InputError
+from tramontane.substrates.simulator import schedule
 
 ROOT = Path(__file__).parents[2]
 
@@ -801,6 +803,33 @@ def test_goal_names_the_step_that_it_can_not_say(
     assert answer.status == 2
     assert answer.err.startswith(f"point.yaml: workload.{key}.algorithm: found sends that wait until another one")
     assert not (here / "x.goal").exists()
+
+
+def test_goal_asks_few_ranks_which_step_it_can_not_say(
+    here: Path, tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not all ranks of the steps before it."""
+    asked: list[int] = []
+
+    def counted(*given: Any) -> Any:
+        own = schedule(*given)
+
+        def goal(rank: int) -> str:
+            asked.append(rank)
+            return str(own.goal(rank))
+
+        return SimpleNamespace(goal=goal)
+
+    monkeypatch.setattr("tramontane.substrates.simulator.schedule", counted)
+    steps = ", ".join(
+        f"{{transposition: {{grid: [64, 64, 4], algorithm: sliding-window, radix: {radix}}}}}" for radix in (64, 2)
+    )
+    text = (
+        f"ranks: 64\nmachine: {{topology: torus, geometry: [4, 4, 4]}}\nworkload: {{kind: program, steps: [{steps}]}}\n"
+    )
+    answer = tramontane("goal", write(here, text), "-o", "x.goal")
+    assert answer.err.startswith("point.yaml: workload.steps[1].algorithm: found sends that wait")
+    assert set(asked) == {0}
 
 
 def test_pages_of_the_documentation_are_listed_and_shown(

@@ -2,14 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tramontane.cli.options import PointFile, to_write
-
-if TYPE_CHECKING:
-    from tramontane.study.workloads.kinds import Workload
 
 
 def goal(
@@ -40,21 +37,22 @@ def goal(
         refused = InputError.of_line(point_file, error)
         if refused and refused.key == "workload.algorithm" and isinstance(point.workload, Program):
             steps = list(point.workload.windowed_steps(point.ranks))  # a schedule has rounds and no steps
-            cause = next((key for key, step, ranks in steps if _is_refused(step, ranks)), steps[0][0])
+            # The first rank that is refused is no later one among those of a communicator.
+            up_to = next(rank + 1 for rank in range(point.ranks) if _is_refused(schedule_, rank))
+            tried = ((key, schedule(step, ranks), range(min(ranks, up_to))) for key, step, ranks in steps)
+            cause = next(
+                (key for key, own, ranks in tried if any(_is_refused(own, rank) for rank in ranks)), steps[0][0]
+            )
             refused.key = f"{cause}.algorithm"
         raise refused or error from None
     print(display_path(output))
     print(plural(point.ranks, "rank"), file=sys.stderr)
 
 
-def _is_refused(step: "Workload", ranks: int) -> bool:
-    """Return whether it is a step that GOAL can't say."""
-    from tramontane.substrates.simulator import schedule
-
+def _is_refused(schedule: Any, rank: int) -> bool:
+    """Return whether a rank does what GOAL can't say."""
     try:
-        own = schedule(step, ranks)
-        for rank in range(ranks):
-            own.goal(rank)
+        schedule.goal(rank)
     except ValueError:
         return True
     return False
