@@ -23,6 +23,7 @@
 #include "rules/deadlock.hpp"
 #include "setting.hpp"
 #include "statistics/first_bins.hpp"
+#include "statistics/imbalance.hpp"
 #include "statistics/link_totals.hpp"
 #include "statistics/sums.hpp"
 #include "statistics/waiting.hpp"

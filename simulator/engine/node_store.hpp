@@ -17,21 +17,9 @@
 #include "rules/node_records.hpp"
 #include "rules/parameters.hpp"
 #include "schedule.hpp"
+#include "statistics/imbalance.hpp"
 
 namespace tramontane {
-
-/// Bytes the busiest rank sends over the mean.
-/// \throws std::runtime_error where all together send more than is counted
-[[nodiscard]] inline double imbalance(const NodeRecords::Node* nodes, std::uint32_t places, std::uint32_t ranks) {
-    std::uint64_t most = 0;
-    WideCount all = 0;
-    for (std::uint32_t place = 0; place < places; ++place) {
-        most = std::max(most, nodes[place].bytes);
-        all += nodes[place].bytes;
-    }
-    const std::uint64_t sum = checked_count(all, "bytes");
-    return sum == 0 ? 1.0 : static_cast<double>(most) * static_cast<double>(ranks) / static_cast<double>(sum);
-}
 
 [[nodiscard]] inline std::uint32_t checked_rounds(std::int64_t rounds) {
     if (rounds > std::numeric_limits<std::uint32_t>::max()) throw std::invalid_argument("workload: too many rounds");

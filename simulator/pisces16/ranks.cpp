@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "random.hpp"
+#include "statistics/imbalance.hpp"
 
 namespace tramontane::pisces16 {
 namespace {
@@ -179,7 +180,7 @@ Task Ranks::post_send(NodeId rank, std::int64_t round, Transfer transfer) {
     ++engine_.statistics.messages;
     engine_.statistics.bytes += static_cast<std::uint64_t>(transfer.bytes);
     engine_.statistics.packets += (static_cast<std::uint64_t>(transfer.bytes) + p.packet - 1) / p.packet;
-    state.bytes += static_cast<std::uint64_t>(transfer.bytes);
+    add_count(state.bytes, static_cast<std::uint64_t>(transfer.bytes));
     const Index index = new_message(kind, rank, target, kind == Message::Kind::eager ? transfer.bytes : control_bytes);
     Message& message = engine_.messages[index];
     message.payload = transfer.bytes;
@@ -490,14 +491,7 @@ void Ranks::deliver(NodeId rank, Index index) {
 
 // --- results ---------------------------------------------------------------------------------------------------------
 
-double Ranks::imbalance() const {
-    std::uint64_t most = 0, sum = 0;
-    for (const RankState& state : ranks_) {
-        most = std::max(most, state.bytes);
-        sum += state.bytes;
-    }
-    return sum == 0 ? 1.0 : static_cast<double>(most) * static_cast<double>(ranks_.size()) / static_cast<double>(sum);
-}
+double Ranks::imbalance() const { return tramontane::imbalance(ranks_.data(), ranks_.size(), ranks_.size()); }
 
 std::string Ranks::waiting(int limit) const {
     std::string text;

@@ -110,6 +110,11 @@ struct Statistics {
     }
 };
 
+/// Adds to a count, which stays the largest number where it would wrap: checked_count refuses it then.
+TRAMONTANE_RULE inline void add_count(std::uint64_t& count, std::uint64_t more) {
+    count = more > ~count ? ~std::uint64_t{0} : count + more;
+}
+
 __extension__ using WideCount = unsigned __int128;
 
 /// A count of the whole run; records and datasets have 64 bits, with a sign.

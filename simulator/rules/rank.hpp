@@ -467,7 +467,7 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::post_first(Node& node, std::ui
     ++engine_.counts().messages;
     engine_.counts().bytes += static_cast<std::uint64_t>(t.bytes);
     engine_.counts().packets += engine_.parameters.packets_of(static_cast<std::uint64_t>(t.bytes));
-    node.bytes += static_cast<std::uint64_t>(t.bytes);
+    add_count(node.bytes, static_cast<std::uint64_t>(t.bytes));
     const Index item = engine_.transactions.take();
     Transaction& e = engine_.transactions[item];
     e.address(static_cast<std::uint32_t>(t.peer), node.round, static_cast<std::uint32_t>(node.next_send), kind);

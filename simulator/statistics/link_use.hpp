@@ -13,6 +13,7 @@
 #include "memory/checkpoint.hpp"
 #include "memory/pages.hpp"
 #include "rules/link_meter.hpp"
+#include "rules/parameters.hpp"
 #include "statistics/use_notes.hpp"
 #include "ticks.hpp"
 
@@ -30,9 +31,10 @@ struct LinkUse {
     std::vector<UseOfBin> bins;
 
     /// Adds what a link carried in all.
+    /// \throws std::runtime_error where all carry more than is counted
     void add(const LinkMeter& meter) {
         packets += meter.packets;
-        bytes += meter.bytes;
+        bytes = checked_count(WideCount{bytes} + meter.bytes, "bytes on links");
         peak_queue = std::max(peak_queue, meter.peak_queue);
         ++links;
     }

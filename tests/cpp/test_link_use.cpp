@@ -111,6 +111,15 @@ void check_at_once(std::uint32_t bins, std::uint32_t count, const Range& range =
 
 }  // namespace
 
+TEST_CASE("what all links carry is counted or refused") {
+    LinkMeter meter;
+    meter.bytes = std::uint64_t{1} << 62U;
+    LinkUse all;
+    all.add(meter);
+    CHECK(all.bytes == meter.bytes);
+    CHECK_THROWS_AS(all.add(meter), std::runtime_error);
+}
+
 TEST_CASE("what links carry is in the bins of its time") {
     check_at_once(1, 1000);
     check_at_once(7, 1000);

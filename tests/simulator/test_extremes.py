@@ -130,9 +130,26 @@ def test_bytes_are_counted_or_refused(device: str) -> None:
         return result
 
     assert halos(15)["bytes"] == 15 * 2**59
-    for repeat in (16, 32, 40):
+    for repeat in (16, 32, 40, 64):  # of 64 each rank alone sends 2^64 B
         with pytest.raises(RuntimeError, match=r"^workload: found 2\^63 or more bytes in all, allowed: less$"):
             halos(repeat)
+
+
+@pytest.mark.parametrize("model", ["default", "pisces-16"])
+def test_bytes_of_a_message_of_each_rank_are_counted_or_refused(model: str) -> None:
+    """Each rank sends 2 messages of 2^57 B, which bypass the packet network."""
+    fast, path = {"bandwidth": 2 * 10**14, "latency": 10**5}, {"hop_latency": 10**5, "out_in_latency": 10**5}
+
+    def halo(ranks: int) -> dict[str, Any]:
+        net = machine("torus", (ranks, 1, 1), model=model, link=fast, logp=path | {"bandwidth": 2 * 10**14})
+        net["protocol"]["negligible_size"] = 2**60
+        workload = {"kind": "halo", "width": 1, "grid": [ranks, 2**27, 2**27], "decomposition": [ranks, 1]}
+        result: dict[str, Any] = _simulator.simulate(point(ranks, workload, net))
+        return result
+
+    assert halo(31)["bytes"] == 31 * 2**58
+    with pytest.raises(RuntimeError, match=r"^workload: found 2\^63 or more bytes in all, allowed: less$"):
+        halo(32)
 
 
 @given(p=extreme_points(), threads=st.integers(1, 3), part=st.integers(2, 9))
