@@ -922,6 +922,8 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
     for content in (b"something else", known[:20], b"OTHER" + known[5:]):
         second.write_bytes(content)
         assert "found another one; allowed: a file that tramontane trace has written" in refusal(folder)
+    second.write_bytes(bytes(4096))
+    assert "found zeros: the program ended in MPI_Init; allowed: a file that tramontane trace has" in refusal(folder)
     first.write_bytes(struct.pack("<8s4I3q", b"TRMTRACE", mpi_traces.VERSIONS[0], 0, 2 * 10**8, 0, 7, 0, 0))
     second.unlink()
     assert "found no file of rank 1; allowed: files of ranks 0 to 199999999" in refusal(folder)

@@ -235,7 +235,9 @@ def header(file: Path) -> Header:
     with file.open("rb") as stream:
         data = stream.read(_HEADER.size)
         if len(data) < _HEADER.size or not data.startswith(_FORMAT):
-            raise InputError(file, "", None, _WRITTEN, problem="found another one")
+            unfinished = data and not any(data)  # the header is what MPI_Init writes last
+            problem = "found zeros: the program ended in MPI_Init" if unfinished else "found another one"
+            raise InputError(file, "", None, _WRITTEN, problem=problem)
         _, version, rank, ranks, words, run, begun, offset = _HEADER.unpack(data)
         if version not in VERSIONS:
             allowed = " or ".join(map(str, VERSIONS))
