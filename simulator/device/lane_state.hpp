@@ -66,13 +66,14 @@ public:
 #elif defined(TRAMONTANE_ON_DEVICE)
         return states_ + blockIdx.x % blocks_ * blockDim.x + threadIdx.x;
 #else
+        static_cast<void>(blocks_);  // only a device asks for it; GCC 11 knows no [[maybe_unused]] of members
         return states_;
 #endif
     }
 
 private:
     LaneState* states_ = nullptr;
-    [[maybe_unused]] std::uint32_t blocks_ = 0;
+    std::uint32_t blocks_ = 0;
 };
 
 /// A lane's view of records.
