@@ -29,6 +29,7 @@ DIMENSIONS = [TIME, SIZE, BANDWIDTH, FREQUENCY, FRACTION]
         ("1e-7 s", TIME, 100_000),
         ("0 ns", TIME, 0),
         ("1.5 µs", TIME, 1_500_000),
+        ("1.5 \N{GREEK SMALL LETTER MU}s", TIME, 1_500_000),
         ("4096 B", SIZE, 4096),
         ("64 KB", SIZE, 64_000),
         ("64 kB", SIZE, 64_000),

@@ -61,6 +61,7 @@ TIME = Dimension(
         "ns": Fraction(10**3),
         "us": Fraction(10**6),
         "µs": Fraction(10**6),
+        "\N{GREEK SMALL LETTER MU}s": Fraction(10**6),  # looks as with the micro sign, and some keyboards write it
         "ms": Fraction(10**9),
         "s": Fraction(10**12),
     },
@@ -157,7 +158,7 @@ def _in_range(value: int, shown: str, dimension: Dimension, least: int, most: in
 
 def format_quantity(value: int, dimension: Dimension) -> str:
     """Return `value` base units as short text with a decimal unit, e.g. 100000 ps as "100 ns"."""
-    shown = [unit for unit in dimension.units if "i" not in unit and unit[:2] != "kB" and unit != "µs"]
+    shown = [unit for unit in dimension.units if "i" not in unit and unit[:2] != "kB" and unit.isascii()]
     if dimension is SIZE and value < 10000:
         return f"{value} B"
     best = {TIME: "ns", FRACTION: "%"}.get(dimension, dimension.base) if value == 0 else dimension.base
