@@ -111,6 +111,8 @@ def test_a_machine_is_found_again_and_predicts_what_it_has_not_seen(measured: Pa
         assert row.median * 1e-6 == pytest.approx(predictor.times([case], truth, "")[0], rel=0.25)
     huge = Case(MACHINE, "6000", 6000, "alltoall", "linear", 8)
     assert predicting.why_not(huge, found) == "more than 20,000,000 messages"
+    few = Case(MACHINE, "16", 16, "allreduce", "rabenseifner", 60)
+    assert predicting.why_not(few, found) == "with fewer elements than ranks the library takes a linear one"
     packing = [row for row in found.rows if row.case.algorithm != "bruck"]
     reason = predicting.why_not(cases(16)[6], replace(found, rows=packing))
     assert reason == "no measured row shows packing, a message, packing, a block, packing"
@@ -322,6 +324,13 @@ def test_a_row_wanted_twice_is_refused(tmp_path: Path) -> None:
 def test_a_machine_without_rows_is_refused(measured: Path) -> None:
     with pytest.raises(InputError, match=r"--machine: found 'lumi'; allowed: a machine of .*ours.csv: marenostrum5"):
         read_rows(measured, "lumi", ROOT)
+
+
+def test_rows_of_too_few_elements_for_rabenseifner_are_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    rows = [f"{MACHINE},d,20,20,allreduce,rabenseifner,own,{size},10" for size in (60, 64, 128)]
+    file.write_text("\n".join([HEAD, *rows]) + "\n", encoding="utf-8")
+    assert [row.case.size for row in read_rows(file, MACHINE, ROOT)] == [64, 128]
 
 
 @pytest.mark.parametrize(("nodes", "line"), [(1, 3), (10**6, 3)])

@@ -99,9 +99,17 @@ def shares(case: Case, known: tuple[Parameter, ...]) -> Values:
 
 
 def algorithm(case: Case) -> str:
-    """Return what runs: recursive doubling where a ring or Rabenseifner's has fewer elements than ranks."""
-    few = case.operation == "allreduce" and case.size < ELEMENT * case.nodes
+    """Return what runs: Open MPI takes recursive doubling where a ring has fewer elements than ranks."""
+    few = case.algorithm == "ring" and case.size < ELEMENT * case.nodes
     return "recursive-doubling" if few else case.algorithm
+
+
+def is_linear(case: Case) -> bool:
+    """Whether Open MPI takes a linear reduce and broadcast, which nothing here simulates.
+
+    So it does where Rabenseifner's algorithm has fewer elements than the largest power of two of ranks.
+    """
+    return case.algorithm == "rabenseifner" and case.size < ELEMENT << (case.nodes.bit_length() - 1)
 
 
 def packs(case: Case) -> bool:

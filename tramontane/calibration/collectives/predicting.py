@@ -9,7 +9,7 @@ import numpy as np
 from tramontane.calibration.collectives.calibrate import Calibrated, Predictor
 from tramontane.calibration.collectives.discrepancy import discrepancy
 from tramontane.calibration.collectives.leaving_out import LeftOut, interval, widest
-from tramontane.calibration.collectives.parameters import messages, shares
+from tramontane.calibration.collectives.parameters import is_linear, messages, shares
 from tramontane.calibration.collectives.points import placement
 from tramontane.calibration.collectives.rows import refuse_sizes
 from tramontane.errors import InputError
@@ -58,6 +58,8 @@ def why_not(case: Case, found: Calibrated) -> str | None:
     """Return why a case is not predicted, if so."""
     if case.algorithm == UNKNOWN:
         return "nobody knows what the library chooses"
+    if is_linear(case):
+        return "with fewer elements than ranks the library takes a linear one"
     seen = _pays([row.case for row in found.rows], found)
     unseen = [name for name in _pays([case], found) if name not in seen]
     if unseen:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tramontane.calibration.collectives.parameters import is_linear
 from tramontane.errors import InputError, closest
 from tramontane.study import Machine, load_machine
 from tramontane.study.systems.timed_collectives import UNKNOWN, Case, Timed, known_as, read_timed
@@ -35,7 +36,8 @@ class Row:
 def read_rows(file: Path, machine: str, root: Path) -> list[Row]:
     """Return the rows of a machine, one for each case and date.
 
-    What the library chose, algorithms that are not the library's own, and messages larger than `LARGEST` are left out.
+    What the library chose, algorithms that are not the library's own, or give way to a linear one, and messages larger
+    than `LARGEST` are left out.
 
     Raises
     ------
@@ -68,7 +70,8 @@ def read_rows(file: Path, machine: str, root: Path) -> list[Row]:
 
 def _usable(row: Timed) -> bool:
     case = row.case
-    return case.algorithm != UNKNOWN and row.of_library and case.size <= LARGEST[case.operation]
+    known = case.algorithm != UNKNOWN and not is_linear(case)
+    return known and row.of_library and case.size <= LARGEST[case.operation]
 
 
 def refuse_sizes(measured: Sequence[Timed], network: Machine) -> None:
