@@ -313,7 +313,13 @@ def test_an_experiment_without_its_dataset_is_not_archived(campaign: Path, tmp_p
     assert not (tmp_path / "campaign.zip").exists()
 
 
-@pytest.mark.parametrize("place", ["results/smoke/old.zip", "results/old.zip", "configs/experiments/old.zip"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "results/smoke/old.zip",
+        *(pytest.param(place, marks=pytest.mark.long) for place in ("results/old.zip", "configs/experiments/old.zip")),
+    ],
+)
 def test_a_bundle_does_not_lie_in_what_is_archived(campaign: Path, place: str) -> None:
     with pytest.raises(InputError, match=r"old\.zip: lies in (results|configs)/; allowed: a file outside"):
         write_archive(campaign, "smoke", campaign / place)

@@ -151,7 +151,7 @@ def test_importing_the_package_imports_nothing_else() -> None:
         _ = tramontane.simulat
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_type_checkers_know_what_a_user_imports(tmp_path: Path) -> None:
     """The package imports it only when it is asked for."""
     script = tmp_path / "users.py"

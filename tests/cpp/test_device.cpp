@@ -109,7 +109,7 @@ TEST_CASE("it does where ranks do an operation of the catalogue") {
         drawn.do_together(number);
         const auto expected = results(drawn.simulate(1, 0));
         CHECK(results(simulate_by_lanes(drawn, {})) == expected);
-        CHECK(results(simulate_by_lanes(drawn, {.lanes = 3, .shuffle = number, .windows = 1})) == expected);
+        CHECK(results(simulate_by_lanes(drawn, {.lanes = 3, .shuffle = number, .windows = 8})) == expected);
     });
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("it does where ranks wait for a storage or for their job to start") {
             CHECK((outcome.waiting[0][storage] > 0) == (workload == accesses));
             const auto expected = results(outcome);
             CHECK(results(drawn.simulate(3, 0)) == expected);
-            CHECK(results(simulate_by_lanes(drawn, {.lanes = 3, .shuffle = number, .windows = 1})) == expected);
+            CHECK(results(simulate_by_lanes(drawn, {.lanes = 3, .shuffle = number, .windows = 8})) == expected);
         }
     }
 }

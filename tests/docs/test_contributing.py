@@ -17,6 +17,7 @@ from tramontane.substrates import Substrate
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 WALKS = re.findall(r"^## (Add .*?)\n(.*?)(?=^## |\Z)", PAGE, flags=re.DOTALL | re.MULTILINE)
+COMPILED = ("Add a collective", "Add a workload")
 ROOMS = ("analysis", "benchmarks", "configs", "simulator", "skeleton-src", "tramontane", "workflow")
 #: What the installed checkout puts before everything else would hide what a walk-through adds.
 NOT_THE_CHECKOUT = """\
@@ -53,7 +54,10 @@ def change(file: Path, text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("title", "walk"), WALKS, ids=[title for title, _ in WALKS])
+@pytest.mark.parametrize(
+    ("title", "walk"),
+    [pytest.param(title, walk, id=title, marks=pytest.mark.long if title in COMPILED else []) for title, walk in WALKS],
+)
 def test_a_walk_through_works(title: str, walk: str, scratch: Path) -> None:
     path = os.pathsep.join((str(scratch / ".venv" / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]))
     environment = {**os.environ, "PYTHONPATH": str(scratch), "PATH": path}

@@ -132,7 +132,7 @@ def test_the_page_leads_to_a_figure(scratch: Path) -> None:
     assert "10 us" in figures[1] or "10 µs" in figures[1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_paper_leads_to_a_verdict(scratch: Path) -> None:
     printed = ""
     for kind, text in dropwhile(lambda step: "new-experiment" not in step[1], steps(CLAIMS)):

@@ -15,10 +15,8 @@ ROOT = Path(__file__).parents[2]
 NAMES = {"fugaku": "Fugaku", "leonardo": "Leonardo", "marenostrum5": "MareNostrum 5", "alltoall": "all-to-all"}
 
 
-@pytest.mark.parametrize(
-    "machine", ["marenostrum5", *(pytest.param(m, marks=pytest.mark.long) for m in ("fugaku", "leonardo"))]
-)
-@pytest.mark.slow
+@pytest.mark.parametrize("machine", ["marenostrum5", "fugaku", "leonardo"])
+@pytest.mark.long
 def test_the_page_has_what_leaving_out_costs(machine: str, tmp_path: Path) -> None:
     measured = ROOT / "validation" / "measured" / "pico.csv"
     found, _ = calibrate(measured, machine, tmp_path, ROOT, os.cpu_count() or 1)

@@ -101,6 +101,7 @@ def test_the_suite_passes_through_slurm(reframe: Reframe, slurm: Any, both: bool
 
 
 @needs_mpich
+@pytest.mark.long
 def test_another_library_passes_through_slurm(reframe: Reframe, slurm: Any) -> None:
     some = ("-t", "CI", "-p", "mpich", "-n", "cross-validation-.*-16")
     run = reframe(ROOT, "--system", "slurm-local", *some, *FEW, "-r", PATH=slurm.environment["PATH"])

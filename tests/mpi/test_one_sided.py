@@ -78,6 +78,7 @@ def test_notifications_arrive(mpi: Program) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("mpi", ["openmpi", pytest.param("mpich", marks=pytest.mark.long)], indirect=True)
 def test_many_repetitions_keep_halves_apart(mpi: Program) -> None:
     """Ranks run ahead of each other: who puts again must not overwrite what is being read."""
     for way in WAYS:

@@ -175,7 +175,7 @@ print(messages, size, kept, resident() - before - 20 * len(sources), int(sources
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_million_ranks_with_eight_neighbours_take_less_than_400_mb(tmp_path: Path, tables: Path) -> None:
     side = 1000
     rank = np.arange(side * side)

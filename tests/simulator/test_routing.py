@@ -57,6 +57,7 @@ NETWORKS = {
     "hyperx, parallel links": machine("hyperx", (3, 3)) | {"geometry": {"switches": [3, 3], "links": [2, 1]}},
 }
 CASES = [(name, routing) for name, net in NETWORKS.items() for routing in ROUTINGS[net["topology"]]]
+LONGEST = ("dragonfly, parallel links", "ugal-sstmacro71")
 
 
 def routed(name: str, routing: str, **changes: Any) -> dict[str, Any]:
@@ -171,7 +172,9 @@ def cycle(pairs: list[tuple[int, int]]) -> list[int] | None:
     return None
 
 
-@pytest.mark.parametrize(("name", "routing"), CASES)
+@pytest.mark.parametrize(
+    ("name", "routing"), [pytest.param(*case, marks=pytest.mark.long if case == LONGEST else []) for case in CASES]
+)
 def test_no_routing_can_deadlock(name: str, routing: str) -> None:
     # A cycle in this graph is necessary for a deadlock of routes (Dally and Seitz 1987).
     net = routed(name, routing)

@@ -143,7 +143,7 @@ def killed(point: Point, file: Path, lives: int = 1, threads: int = 1, device: s
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.long if n in ("steady", "ugal") else []) for n in POINTS]
+    "name", [pytest.param(n, marks=pytest.mark.long if n in ("search", "steady", "ugal") else []) for n in POINTS]
 )
 @pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_killed_point_goes_on_with_the_same_bits(
@@ -161,7 +161,10 @@ def test_a_killed_point_goes_on_with_the_same_bits(
 
 
 @pytest.mark.usefixtures("tables")
-@pytest.mark.parametrize("make", [program, jobs, pattern, trace, trace_of_several_cpus])
+@pytest.mark.parametrize(
+    "make",
+    [*(pytest.param(make, marks=pytest.mark.long) for make in (program, jobs, trace)), pattern, trace_of_several_cpus],
+)
 def test_newer_kinds_go_on_with_the_same_bits(tmp_path: Path, make: Callable[[Path], Point]) -> None:
     point, file = make(tmp_path), tmp_path / "p.checkpoint"
     clean = run_forked(point, Simulator())
@@ -171,10 +174,17 @@ def test_newer_kinds_go_on_with_the_same_bits(tmp_path: Path, make: Callable[[Pa
     assert result["resumed"] == 1
 
 
-@pytest.mark.parametrize(("writer", "reader"), [("host", "cpu"), ("cpu", "host")])
-@pytest.mark.parametrize("links", ["by-class", "hottest"])
+@pytest.mark.parametrize(
+    ("links", "writer", "reader"),
+    [
+        ("by-class", "host", "cpu"),
+        ("by-class", "cpu", "host"),
+        ("hottest", "host", "cpu"),
+        pytest.param("hottest", "cpu", "host", marks=pytest.mark.long),
+    ],
+)
 def test_each_engine_goes_on_from_what_the_other_has_written(
-    tmp_path: Path, writer: str, reader: str, links: str
+    tmp_path: Path, links: str, writer: str, reader: str
 ) -> None:
     asked = COUNTED | {"links": links}
     halo = HALO | {"grid": [1440, 720, 64]}

@@ -204,6 +204,7 @@ def test_a_step_that_fails_is_named_with_its_log(project: Path) -> None:
     assert reproduce(project)[0] == 0
 
 
+@pytest.mark.long
 def test_a_figure_that_can_not_be_drawn_stops_no_other(project: Path, other: Path) -> None:
     file = project / "configs" / "experiments" / "tiny.yaml"
     text = file.read_text()
