@@ -62,7 +62,7 @@ help:
 	@echo '                 SCALE=smoke|laptop|paper  EXPERIMENTS="all|none|NAMES"  REFRESH=1  CORES=N  MEMORY=64GB'
 	@echo '                 WHERE="ranks == 100000"  THREADS=N (for each point)'
 	@echo '                 PROFILE=default|slurm  BUILD=cmake|spack  DEVICE=cpu|gpu|auto (docs/gpu.md)'
-	@echo 'make test        run the tests but those that take minutes; PYTEST_ARGS="-k ..." chooses; CPP_TESTS=address|thread with sanitizers'
+	@echo 'make test        run the tests but those that take longest; PYTEST_ARGS="-k ..." chooses; CPP_TESTS=address|thread with sanitizers'
 	@echo 'make test-cpp    C++ tests with sanitizers and by a second compiler; clang-tidy on what changed since BASE=...'
 	@echo 'make test-long   all tests at length: clang-tidy on everything, ten times as many examples, coverage'
 	@echo 'make trust       run the tests that docs/trust.md rests on, and fill its table'

@@ -45,8 +45,8 @@ def pytest_configure() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--long`: what takes minutes, too."""
-    parser.addoption("--long", action="store_true", help="tests that take minutes, too")
+    """`--long`: what takes longest, too."""
+    parser.addoption("--long", action="store_true", help="tests that take longest, too")
 
 
 #: Rooms whose tests are of compiled code, or of files: what Python they execute, other rooms test.
@@ -54,7 +54,7 @@ NO_PYTHON = ("house", "schedules")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave what takes minutes to `make test-long`; begin with what is slow, so that all processes end together."""
+    """Leave what takes longest to `make test-long`; begin with what is slow, so that all processes end together."""
     items[:] = slow_first(items, getattr(config, "workerinput", {}).get("workercount", 1))
     for item in items:
         if item.path.parent.name in NO_PYTHON:
@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not config.getoption("--long", False) and config.getoption("--hypothesis-profile") != "long":
         for item in items:
             if item.get_closest_marker("long"):
-                item.add_marker(pytest.mark.skip(reason="takes minutes: make test-long"))
+                item.add_marker(pytest.mark.skip(reason="takes long: make test-long"))
 
 
 def slow_first(items: Sequence[pytest.Item], processes: int) -> list[pytest.Item]:

@@ -17,6 +17,7 @@ from tramontane.substrates import Substrate
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 WALKS = re.findall(r"^## (Add .*?)\n(.*?)(?=^## |\Z)", PAGE, flags=re.DOTALL | re.MULTILINE)
+#: Those that compile the simulator take longest.
 COMPILED = ("Add a collective", "Add a workload")
 ROOMS = ("analysis", "benchmarks", "configs", "simulator", "skeleton-src", "tramontane", "workflow")
 #: What the installed checkout puts before everything else would hide what a walk-through adds.

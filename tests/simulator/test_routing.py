@@ -57,6 +57,7 @@ NETWORKS = {
     "hyperx, parallel links": machine("hyperx", (3, 3)) | {"geometry": {"switches": [3, 3], "links": [2, 1]}},
 }
 CASES = [(name, routing) for name, net in NETWORKS.items() for routing in ROUTINGS[net["topology"]]]
+#: The case that takes longest.
 LONGEST = ("dragonfly, parallel links", "ugal-sstmacro71")
 
 

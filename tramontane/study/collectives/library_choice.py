@@ -27,6 +27,7 @@ def _power_of_two(ranks: int) -> int:
 def _mpich(operation: str, size: int, ranks: int) -> Iterator[Step]:
     """Follow Thakur et al. 2005, and MPICH itself where there are few ranks, or fewer elements than ranks."""
     of_two = _power_of_two(ranks) == ranks
+    # Vectors up to this size [B] are not cut.
     whole = math.inf if size // DOUBLE < _power_of_two(ranks) else 2 * _KIB
     # Of what has several algorithms: up to which size [B] it takes which one.
     steps: list[tuple[float, str]] = {
