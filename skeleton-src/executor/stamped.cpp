@@ -1,20 +1,14 @@
 #include "stamped.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
 #include "../random.hpp"
+#include "words.hpp"
 
 namespace tramontane::executor {
 namespace {
-
-constexpr std::int64_t word_bytes = 8;
-
-[[nodiscard]] std::size_t words_of(std::int64_t bytes) {
-    return static_cast<std::size_t>((bytes + word_bytes - 1) / word_bytes);
-}
 
 /// What the words of a message are drawn from.
 [[nodiscard]] std::uint64_t stamp(Rank source, Rank target, std::int64_t round, std::int32_t tag,
@@ -22,15 +16,6 @@ constexpr std::int64_t word_bytes = 8;
     const auto pair = static_cast<std::uint64_t>(source) << 32 | static_cast<std::uint32_t>(target);
     const auto when = static_cast<std::uint64_t>(round) << 16 ^ static_cast<std::uint64_t>(repetition);
     return random_bits(pair, when, static_cast<std::uint32_t>(tag));
-}
-
-/// The `at`-th word; of the last one, bytes beyond the message are 0.
-[[nodiscard]] std::uint64_t word(std::uint64_t stamp, std::size_t at, std::int64_t bytes) {
-    std::uint64_t bits = mix(stamp ^ at);
-    const std::int64_t left = bytes - static_cast<std::int64_t>(at) * word_bytes;
-    if (left < word_bytes)
-        std::memset(reinterpret_cast<char*>(&bits) + left, 0, static_cast<std::size_t>(word_bytes - left));
-    return bits;
 }
 
 /// Never null, because some MPI libraries refuse null for messages without bytes.

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "../random.hpp"
+#include "words.hpp"
 
 #endif
 
@@ -32,12 +33,6 @@ std::unique_ptr<Storage> make_storage(const Schedule&, Rank, const std::string&,
 #else
 
 namespace {
-
-constexpr std::int64_t word_bytes = 8;
-
-[[nodiscard]] std::size_t words_of(std::int64_t bytes) {
-    return static_cast<std::size_t>((bytes + word_bytes - 1) / word_bytes);
-}
 
 [[nodiscard]] std::string with_reason(const std::string& text, int error) {
     return text + " (" + std::strerror(error) + ")";
@@ -180,15 +175,6 @@ private:
     void fill(std::vector<std::uint64_t>& words, std::int64_t number, std::int64_t bytes) const {
         const std::uint64_t of = stamp(number);
         for (std::size_t at = 0; at < words.size(); ++at) words[at] = word(of, at, bytes);
-    }
-    /// The `at`-th word; of the last one, bytes beyond the data are 0.
-    [[nodiscard]] static std::uint64_t word(std::uint64_t of, std::size_t at, std::int64_t bytes) {
-        std::uint64_t bits = mix(of ^ at);
-        const std::int64_t left = bytes - static_cast<std::int64_t>(at) * word_bytes;
-        if (left < word_bytes) {
-            std::memset(reinterpret_cast<char*>(&bits) + left, 0, static_cast<std::size_t>(word_bytes - left));
-        }
-        return bits;
     }
 
     void check(std::int64_t number, const std::vector<std::uint64_t>& found) {

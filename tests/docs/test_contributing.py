@@ -17,8 +17,8 @@ from tramontane.substrates import Substrate
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 WALKS = re.findall(r"^## (Add .*?)\n(.*?)(?=^## |\Z)", PAGE, flags=re.DOTALL | re.MULTILINE)
-#: Those that compile the simulator take longest.
-COMPILED = ("Add a collective", "Add a workload")
+#: Those that compile the simulator, or run a campaign, take longest.
+LONGEST = ("Add a collective", "Add a workload", "Add a figure")
 ROOMS = ("analysis", "benchmarks", "configs", "simulator", "skeleton-src", "tramontane", "workflow")
 #: What the installed checkout puts before everything else would hide what a walk-through adds.
 NOT_THE_CHECKOUT = """\
@@ -54,12 +54,8 @@ def change(file: Path, text: str) -> None:
     file.write_text(before.replace(old, new), encoding="utf-8")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("title", "walk"),
-    [pytest.param(title, walk, id=title, marks=pytest.mark.long if title in COMPILED else []) for title, walk in WALKS],
-)
-def test_a_walk_through_works(title: str, walk: str, scratch: Path) -> None:
+def follow(walk: str, scratch: Path, only: str = "") -> str:
+    """Make a walk-through's changes and files, run its commands, or those with a word only, return what these say."""
     path = os.pathsep.join((str(scratch / ".venv" / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]))
     environment = {**os.environ, "PYTHONPATH": str(scratch), "PATH": path}
     said = ""
@@ -70,7 +66,7 @@ def test_a_walk_through_works(title: str, walk: str, scratch: Path) -> None:
             file = scratch / step["file"]
             assert not file.exists()
             file.write_text(step["text"], encoding="utf-8")
-        else:
+        elif only in step["command"]:
             done = subprocess.run(
                 ["sh", "-c", step["command"]],
                 cwd=scratch,
@@ -82,10 +78,25 @@ def test_a_walk_through_works(title: str, walk: str, scratch: Path) -> None:
             )
             assert done.returncode == 0, f"{step['command']}\n{done.stdout}{done.stderr}"
             said += done.stdout
+    return said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("title", "walk"),
+    [pytest.param(title, walk, id=title, marks=pytest.mark.long if title in LONGEST else []) for title, walk in WALKS],
+)
+def test_a_walk_through_works(title: str, walk: str, scratch: Path) -> None:
+    said = follow(walk, scratch)
     for line in re.findall(r"^It prints `([^`]+)`", walk, flags=re.MULTILINE):
         assert line in said.splitlines()
     for figure in re.findall(r"^The figure is `([^`]+)`", walk, flags=re.MULTILINE):
         assert (scratch / figure).stat().st_size > 0
+
+
+@pytest.mark.parametrize("title", LONGEST)
+def test_the_changes_of_a_walk_through_fit_the_files(title: str, scratch: Path) -> None:
+    follow(dict(WALKS)[title], scratch, only="new-experiment")
 
 
 def test_there_is_a_walk_through_with_commands_for_all_that_is_added() -> None:

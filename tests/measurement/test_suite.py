@@ -81,36 +81,42 @@ def check_files(run: Any, result: str) -> list[dict[str, Any]]:
     return files
 
 
-@pytest.mark.long  # the same through Slurm, below, is not
+@pytest.mark.long
 @needs_openmpi
 @needs_mpich
 def test_the_suite_passes_here_with_both_libraries(reframe: Reframe) -> None:
     check_all_verified(reframe(ROOT, "--system", "generic", "-t", "CI", *FEW, "-r"), {"openmpi", "mpich"})
 
 
+@pytest.mark.long  # some cases, below, do not take long
 @needs_openmpi
 @needs_mpich
-@pytest.mark.parametrize("both", [False, pytest.param(True, marks=pytest.mark.long)])
-def test_the_suite_passes_through_slurm(reframe: Reframe, slurm: Any, both: bool) -> None:
+def test_the_suite_passes_through_slurm(reframe: Reframe, slurm: Any) -> None:
     before = slurm.jobs().keys()
-    only = () if both else ("-p", "openmpi")
-    run = reframe(ROOT, "--system", "slurm-local", "-t", "CI", *only, *FEW, "-r", PATH=slurm.environment["PATH"])
-    check_all_verified(run, {"openmpi", "mpich"} if both else {"openmpi"})
+    run = reframe(ROOT, "--system", "slurm-local", "-t", "CI", *FEW, "-r", PATH=slurm.environment["PATH"])
+    check_all_verified(run, {"openmpi", "mpich"})
     states = [state for job, state in slurm.jobs().items() if job not in before]
     assert states == ["COMPLETED"] * sum(test["result"] == "pass" for test in run.cases)
 
 
-@needs_mpich
-@pytest.mark.long
-def test_another_library_passes_through_slurm(reframe: Reframe, slurm: Any) -> None:
-    some = ("-t", "CI", "-p", "mpich", "-n", "cross-validation-.*-16")
+@pytest.mark.parametrize(
+    ("environment", "library"),
+    [
+        pytest.param("openmpi", "Open MPI", marks=needs_openmpi),
+        pytest.param("mpich", "MPICH", marks=[needs_mpich, pytest.mark.long]),
+    ],
+)
+def test_cases_of_one_library_pass_through_slurm(reframe: Reframe, slurm: Any, environment: str, library: str) -> None:
+    before = slurm.jobs().keys()
+    names = "cross-validation-.*-16|lm-mpi-smoke-no.*|monc-mpi-smoke-PSCW"
+    some = ("-t", "CI", "-p", environment, "-n", names)
     run = reframe(ROOT, "--system", "slurm-local", *some, *FEW, "-r", PATH=slurm.environment["PATH"])
     assert run.status == 0, run.said
-    assert {test["environ"] for test in run.cases} == {"mpich"}
+    assert {test["environ"] for test in run.cases} == {environment}
     measured = [json.loads(test["measured"]) for test in run.cases]
-    assert all(each["verified"] and each["ranks"] == 16 for each in measured)
-    assert all(each["mpi_library"].startswith("MPICH") for each in measured)
-    assert len(measured) == 3
+    assert sorted(each["ranks"] for each in measured) == [4, 5, 16, 16, 16]
+    assert all(each["verified"] and each["mpi_library"].startswith(library) for each in measured)
+    assert [state for job, state in slurm.jobs().items() if job not in before] == ["COMPLETED"] * len(measured)
 
 
 @needs_openmpi

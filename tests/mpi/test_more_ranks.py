@@ -40,7 +40,7 @@ ORDERED = {"grid.c": 6, "blocks.c": 0}
     [
         ("grid.c", (9, 12, 16), 25),
         pytest.param("grid.c", (16, 36, 64), 144, marks=pytest.mark.long),
-        ("blocks.c", (27, 36, 48), 60),
+        pytest.param("blocks.c", (27, 36, 48), 60, marks=pytest.mark.long),
         pytest.param("blocks.c", (27, 36, 48, 64), 125, marks=pytest.mark.long),
     ],
 )

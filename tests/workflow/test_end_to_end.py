@@ -168,8 +168,7 @@ def test_points_that_fail_leave_a_report_and_an_exit_status(project: Path) -> No
     assert last == "2 points failed; the report says why, and the same command tries again"
     assert "the simulated time exceeds a day" in (project / "results" / "smoke" / "report.html").read_text()
     assert len(list((project / "results" / "points").glob("??/*.failed.json"))) == 2
-    assert reproduce(project)[0] == 3
-    # So it is where something else was planned in between, and the manifest is what it was again.
+    # So it is ever again, also where something else was planned in between, and the manifest is what it was.
     text = file.read_text()
     file.write_text(text.replace("title: ", "title: Another "))
     subprocess.run([sys.executable, "-m", "tramontane", "plan", "--scale", "smoke"], cwd=project, check=True)

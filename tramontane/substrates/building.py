@@ -76,20 +76,34 @@ def options() -> list[str]:
     return ["-std=c++20", "-O2", *shlex.split(os.environ.get("CXXFLAGS", ""))]
 
 
-def link(compiler: str, options: Sequence[str], sources: Sequence[Path], closing: Sequence[str], folder: Path) -> None:
+def link(
+    compiler: str,
+    options: Sequence[str],
+    sources: Sequence[Path],
+    closing: Sequence[str],
+    folder: Path,
+    *,
+    together: bool = False,
+) -> None:
     """Compile C++ files side by side and link them, in `folder`; `closing` are the options of the last step.
+
+    Files that are compiled together, as many at once as there are processors, read the headers that they share once.
 
     Raises
     ------
     RuntimeError
         If something fails; the message is the compiler's first error.
     """
-    objects = [f"{number}-{source.stem}.o" for number, source in enumerate(sources)]
-    commands = [
-        [compiler, *options, "-c", str(source), "-o", target] for source, target in zip(sources, objects, strict=True)
-    ]
-    with ThreadPoolExecutor(os.cpu_count() or 1) as workers:
-        list(workers.map(lambda command: _compile(command, folder), commands))
+    workers = os.cpu_count() or 1
+    units = min(workers, len(sources)) if together else len(sources)
+    objects = [f"{number}.o" for number in range(units)]
+    commands = []
+    for number, target in enumerate(objects):
+        *others, last = sources[number::units]
+        included = [word for source in others for word in ("-include", str(source))]
+        commands.append([compiler, *options, *included, "-c", str(last), "-o", target])
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(lambda command: _compile(command, folder), commands))
     _compile([compiler, *objects, *closing], folder)
     for name in objects:
         Path(folder, name).unlink()

@@ -168,7 +168,7 @@ def build_platform() -> Path:
 def _once(compiler: str, asked: list[str], sources: list[Path], headers: list[Path], closing: list[str]) -> Path:
     name = digest([*sources, *headers], [version(), str(_compiler()), compiler, *asked, *closing])
     folder = Path(BUILDS, "simgrid", name)
-    return once(folder, lambda place: link(compiler, asked, sources, closing, place))
+    return once(folder, lambda place: link(compiler, asked, sources, closing, place, together=True))
 
 
 def _search_paths() -> list[str]:

@@ -120,6 +120,7 @@ def _cmake(compiler: str, folder: Path, name: str) -> None:
         "TRAMONTANE_EXTENSION": "OFF",
         "TRAMONTANE_TESTS": "OFF",
         "TRAMONTANE_LTO": "OFF",  # of one file, there is nothing to optimise across
+        "CMAKE_UNITY_BUILD": "ON",  # headers, which most files share, take most of the time
         "CMAKE_BUILD_TYPE": os.environ.get("CMAKE_BUILD_TYPE", "Release"),
         "MPI_CXX_COMPILER": compiler,
     }
