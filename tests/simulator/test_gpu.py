@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -231,6 +233,22 @@ def test_a_campaign_on_a_gpu_that_is_not_there_is_refused_in_one_line(monkeypatc
         there = True
     monkeypatch.setenv(devices.VARIABLE, "auto")
     assert devices.of_campaign() == ("auto" if there else "cpu")
+
+
+def test_a_library_that_ends_who_loads_it_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that a full disk has cut off: what lies beyond its end can be mapped, but not read."""
+    parent = os.getpid()
+
+    def accelerator() -> None:
+        assert os.getpid() != parent
+        signal.signal(signal.SIGBUS, signal.SIG_DFL)  # pytest's writes a traceback
+        os.kill(os.getpid(), signal.SIGBUS)
+
+    monkeypatch.setattr(devices, "simulator", lambda: SimpleNamespace(accelerator=accelerator))
+    line = "--device: found 'gpu' (asking its library: its process was ended by signal 7 (SIGBUS); make setup GPU=1"
+    with pytest.raises(InputError, match=rf"^{re.escape(line)} builds it again\); allowed: cpu, host$"):
+        devices.of_campaign(asked="gpu")
+    assert devices.of_campaign(asked="auto") == "cpu"
 
 
 def test_a_campaign_on_a_cluster_goes_by_what_its_nodes_have(monkeypatch: pytest.MonkeyPatch) -> None:

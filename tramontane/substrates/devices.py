@@ -3,7 +3,7 @@
 import os
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tramontane.errors import InputError, Line
 from tramontane.extension import simulator
@@ -71,15 +71,27 @@ def of_campaign(nodes_have_one: bool | None = None, asked: str | None = None) ->
 
 
 def _lacking_here() -> tuple[str, str] | None:
-    """Return why this machine has no accelerator, and what is allowed instead; None if it has one."""
-    try:
-        simulator().accelerator()
-    except ValueError as error:
-        line = Line.of(error)
-        if line is None:
-            raise
-        return line.found, line.allowed
-    return None
+    """Return why this machine has no accelerator, and what is allowed instead; None if it has one.
+
+    A fork asks: a library that is cut off, as by a full disk, ends who loads it.
+    """
+    from tramontane.substrates.isolation import ended_by_signal, forked, what_went_wrong  # noqa: PLC0415
+
+    extension = simulator()
+
+    def ask(stream: BinaryIO) -> None:
+        try:
+            extension.accelerator()
+        except Exception as error:
+            stream.write(what_went_wrong(error).encode())
+
+    said, status = forked(ask, lambda stream: stream.read().decode())
+    if status < 0:
+        said = f"asking its library: {ended_by_signal(-status)}; make setup GPU=1 builds it again"
+    if not said:
+        return None
+    line = Line.of(ValueError(said))
+    return (f"found 'gpu' ({said})", "cpu, host") if line is None else (line.found, line.allowed)
 
 
 def goes_to_accelerator(point: "Point", device: str) -> bool:

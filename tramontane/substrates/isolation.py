@@ -61,7 +61,7 @@ def run_forked(point: "Point", substrate: Substrate) -> dict[str, Any]:
     PointError
         If the point can't be executed, fails, or its process dies.
     """
-    answer, status = _forked(lambda stream: stream.write(_answer(point, substrate)), lambda stream: stream.read())
+    answer, status = forked(lambda stream: stream.write(_answer(point, substrate)), lambda stream: stream.read())
     return _understand(answer, status)
 
 
@@ -102,11 +102,11 @@ def run_forked_together(points: "Sequence[Point]", substrate: Gatherer, tell: Te
                 tell(*told)
         return why
 
-    why, status = _forked(run, read)
+    why, status = forked(run, read)
     return ended_by_signal(-status) if status < 0 else why
 
 
-def _forked(run: Callable[[BinaryIO], Any], read: Callable[[BinaryIO], T]) -> tuple[T, int]:
+def forked(run: Callable[[BinaryIO], Any], read: Callable[[BinaryIO], T]) -> tuple[T, int]:
     """Do something in a fork of this process; return what is made of what it writes, and its exit status."""
     reading, writing = os.pipe()
     child = os.fork()
