@@ -3,8 +3,8 @@
 On one switch a message of n bytes takes, by docs/model.md (o: overheads of sender and receiver, L: latency of a link,
 B: bandwidth, M: bandwidth of copies in memory):
 
-    eager        o + 2 L + n / B + 2 max(n - 64, 0) / M        the head passes two links; sender and receiver copy
-    rendezvous   o + 6 L + (n + 128) / B                       header and get request, 64 B each, go before
+    eager        o + 2 L + n / B + 2 n / M        the head passes two links; sender and receiver copy, from 72 B on
+    rendezvous   o + 6 L + (n + 128) / B          header and get request, 64 B each, go before
 
 A small allreduce by recursive doubling on a power of two ranks is, stage by stage, a message that all send and receive
 at the same time: each number of ranks adds one more time of a message.
@@ -27,8 +27,8 @@ Values = npt.NDArray[np.float64]
 
 HEADERS = 128
 """Header and get request of a rendezvous [B]."""
-UNCOPIED = 64
-"""What a copy begins to take time beyond [B]."""
+COPIED = 72
+"""From which size on a copy takes the memory time [B]."""
 SMALL = 64
 """Messages that are as short as can be: their sending and receiving is overhead [B]."""
 
@@ -146,7 +146,7 @@ def _columns(n: Values, limit: int) -> Values:
         [
             np.where(eager, 2.0, 6.0),
             np.where(eager, n, n + HEADERS),
-            np.where(eager, 2 * np.maximum(n - UNCOPIED, 0.0), 0.0),
+            np.where(eager & (n >= COPIED), 2 * n, 0.0),
         ]
     )
 
@@ -155,7 +155,9 @@ def _solve(n: Values, times: Values, send: float, receive: float, limit: int) ->
     """Return the best parameters for an eager limit, or None where only impossible ones fit."""
     columns = _columns(n, limit) / times[:, None]
     wanted = (times - send - receive) / times
-    for used in ([0, 1, 2], [0, 1]):  # without copies where they seem to take less than no time
+    several = np.unique(n[columns[:, 2] > 0]).size > 1  # what one size alone shows might be copies, or a step
+    # Without copies, too, where they seem to take less than no time.
+    for used in ([0, 1, 2], [0, 1]) if several else ([0, 1],):
         values = np.zeros(3)
         solution, _, rank, _ = np.linalg.lstsq(columns[:, used], wanted, rcond=None)
         values[used] = solution
