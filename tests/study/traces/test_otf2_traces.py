@@ -12,11 +12,13 @@ import pytest
 
 from tramontane.errors import InputError
 from tramontane.study import Point
+from tramontane.study.collectives.collective_calls import DEFAULT_ALGORITHMS
 from tramontane.study.traces import otf2_traces, traces
 from tramontane.study.traces.extrapolation import extrapolated
 from tramontane.substrates.simulator import Simulator, schedule
 
 otf2 = pytest.importorskip("otf2")
+_otf2 = pytest.importorskip("_otf2")
 
 pytestmark = pytest.mark.usefixtures("tables")
 
@@ -216,6 +218,12 @@ class Program:
         self.clock[rank] += time
         getattr(out, what)(begin, *(before or (self.clock[rank],)))
 
+    def clock_offsets(self, rank: int, *offsets: tuple[int, int]) -> None:
+        """Say what is to be added to times of a rank, as tools do that compare the clocks of nodes."""
+        definitions = self.trace.event_writer_from_location(self.ranks[rank])._def_handle
+        for time, offset in offsets:
+            _otf2.DefWriter_WriteClockOffset(definitions, time, offset, 0.0)
+
     def workload(self) -> dict[str, Any]:
         self.trace.close()
         return {"kind": "trace", "file": str(self.file)}
@@ -331,6 +339,22 @@ def test_what_the_tool_does_is_no_work(tmp_path: Path) -> None:
     program.aside(0, "buffer_flush", 10**6)
     program.call(0, "MPI_Finalize", work=1000)
     assert result(program.workload(), 1)["time_s"] == pytest.approx(3e-6, rel=1e-12)
+
+
+def test_a_clock_that_its_offsets_turn_back_is_one_line(tmp_path: Path) -> None:
+    """They are added to the times that are written, linearly between two of them."""
+    for name, last in (("faster", 500), ("back", -20_000)):
+        program = Program(tmp_path / name / "x", 1)
+        program.call(0, "MPI_Init")
+        program.call(0, "MPI_Finalize", work=2000)
+        program.clock_offsets(0, (0, 10**6), (10**4, 10**6 + last))
+        program.trace.close()
+        if last > 0:
+            assert result({"kind": "trace", "file": str(program.file)}, 1)["time_s"] == pytest.approx(2.1e-6, rel=1e-3)
+            continue
+        line = "rank 0, event 2: found a time before that of the last event; allowed: clock offsets that turn no clock"
+        with pytest.raises(InputError, match=line):
+            otf2_traces.read(program.file, DEFAULT_ALGORITHMS)
 
 
 def test_messages_that_are_probed_are_received_later(tmp_path: Path) -> None:

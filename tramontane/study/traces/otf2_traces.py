@@ -61,6 +61,7 @@ class _Reader(Caller):
         self._call = ""
         self._probed: dict[int, Operation] = {}
         self._since: int | None = None
+        self._latest = 0
 
     def event(self, event: Any) -> None:
         """Take an event (Mistake)."""
@@ -68,6 +69,9 @@ class _Reader(Caller):
         time = self._picoseconds(event.time)
         if self._since is None:
             self._since = time
+        elif time < self._latest:
+            raise Mistake("a time before that of the last event", "clock offsets that turn no clock back")
+        self._latest = time
         name = type(event).__name__
         if name in {"Enter", "Leave"}:
             self._region(name == "Enter", event.region, time)
