@@ -125,6 +125,23 @@ def faces(way: Sides, sides: Sides) -> int:
     return 8 * math.prod(2 if step else 240 // side for step, side in zip(way, sides, strict=True))
 
 
+def test_sizes_that_ranks_share_are_fitted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At nine places, twice, to four neighbours, each of which receives it: fits are most of the time."""
+    fitted: list[list[float]] = []
+
+    def sizes(grids: Any, known: Any, *others: Any) -> list[float]:
+        fitted.append(known.tolist())
+        return of_sizes(grids, known, *others)
+
+    of_sizes = fitted_amounts.sizes
+    monkeypatch.setattr(fitted_amounts, "sizes", sizes)
+    known = [
+        neighbours(tmp_path, side, lambda side: 72_000 // side, lambda _: 5000, periodic=False) for side in (4, 6, 8)
+    ]
+    assert messages(foretold(known, 144))
+    assert fitted == [[18_000, 12_000, 9000]]
+
+
 @pytest.mark.parametrize("ways", [CROSS, CUBE], ids=["6 neighbours", "26 neighbours"])
 @pytest.mark.parametrize("closed", [(0, 0, 0), (1, 1, 1), (1, 1, 0)])
 @pytest.mark.parametrize(

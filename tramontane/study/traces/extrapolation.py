@@ -6,6 +6,7 @@ some dimensions, stay such, and become messages among as many ranks as there are
 in :mod:`tramontane.study.traces.fitted_amounts`. What fits nothing is refused.
 """
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -189,6 +190,10 @@ class _Fit:
 
     def __init__(self, tables: Sequence[Table], grids: Sequence[Grid], wanted: Grid, names: Names) -> None:
         self._tables, self._grids, self._wanted, self._names = tables, grids, wanted, names
+        # Ranks at most places send the same.
+        self._fits = functools.cache(
+            lambda known, shares: fitted_amounts.sizes(grids, np.array(known, dtype=np.float64), wanted, shares)
+        )
         self.noise = 0.0
         self.rounded: tuple[str, float] | None = None
 
@@ -232,9 +237,8 @@ class _Fit:
         return Call(operation.kind, operation.group, root, size, tag)
 
     def _size(self, sizes: list[list[int]], shares: Shares, path: Path, where: str) -> int:
-        known = np.array([own[0] for own in sizes], dtype=np.float64)
         is_one = all(len(set(own)) == 1 for own in sizes)
-        fits = fitted_amounts.sizes(self._grids, known, self._wanted, shares) if is_one else []
+        fits = self._fits(tuple(own[0] for own in sizes), shares) if is_one else []
         if len(fits) == 1 and not math.isnan(fits[0]):
             return self._whole(fits[0], where)
         found = ", ".join(f"{np.median(own):.0f} B" for own in sizes)
