@@ -513,3 +513,19 @@ def test_a_gpu_takes_as_much_less_than_a_core_as_was_measured() -> None:
     ends = list(known)
     assert on_accelerator(cost, 2) == on_accelerator(cost, ends[0])
     assert on_accelerator(cost, 10 * ends[-1]) == on_accelerator(cost, ends[-1])
+
+
+@pytest.mark.parametrize(("count", "ranks"), [(8, 896), (1100, 448)])
+def test_noting_why_ranks_wait_takes_the_memory_that_is_expected(count: int, ranks: int) -> None:
+    """Of an eager message its diary, of a rendezvous what comes of its header, too; all are under way at once."""
+    workload = {"kind": "collective", "operation": "alltoall", "algorithm": "burst", "count": count}
+    machine = {"topology": "torus", "geometry": [ranks // 56, 8, 7], "nodes_per_switch": 1}
+    points = [made(workload, ranks, machine, **more) for more in ({}, {"statistics": {"waiting": 1}})]
+    expected, taken = (
+        after - before
+        for before, after in (
+            [estimate(point).memory_bytes for point in points],
+            [simulate(point).data["peak_rss_bytes"] for point in points],
+        )
+    )
+    assert 1 / 1.3 < expected / taken < 1.3

@@ -310,7 +310,15 @@ def _bytes_at_once(point: Point, part: Traffic, visits: float, posted: float | N
     firsts = min(posted, 2 * ranks * machine.buffer * part.messages / max(first, 1))
     filled = speed["buffers_filled"] * min(visits, speed["buffers_on_the_way"]) * machine.buffer / packet
     others = min(posted * (part.packets(packet) / part.messages - 1), ranks * filled)
-    return float(posted * speed["bytes_per_message"] + (firsts + others) * speed["bytes_per_packet"])
+    each = speed["bytes_per_message"] + _noting(point, part)
+    return float(posted * each + (firsts + others) * speed["bytes_per_packet"])
+
+
+def _noting(point: Point, part: Traffic) -> float:
+    """Return what noting why ranks wait takes of a message [B]: a `Diary`; if it is answered, a `DiaryRest`, too."""
+    if point.statistics.waiting is None:
+        return 0.0
+    return 192 - 128 * part.up_to(point.network.protocol.short_limit) / max(part.messages, 1)
 
 
 def _posted(point: Point, part: Traffic) -> float:
