@@ -476,18 +476,18 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::post_first(Node& node, std::ui
     post(rank, item, bytes, time);
 }
 
-/// Whether an eager message that is posted at `time`, later than now, waits for no credits in the NIC, and nothing else
-/// is posted before it: only get requests and puts are answered without the rank, where interfaces match no messages,
-/// and no other rank shares its node.
+/// Whether an eager message that is posted at `time`, later than now, waits for no credits of the switch, which may
+/// come earlier than anybody knows yet (those of the injection buffer are certain), and nothing else is posted before
+/// it: only get requests and puts are answered without the rank, where interfaces match no messages, and no other rank
+/// shares its node.
 template <class Engine, class Switches>
 TRAMONTANE_RULE bool NodeRules<Engine, Switches>::goes_ahead(Node& node, std::uint32_t rank, std::int64_t bytes,
                                                              Ticks time) {
     if (places_.several() || has_puts_ || engine_.parameters.hardware_progress) return false;
     NodeChannel& link = fabric_.injection(places_.of(rank)).channel;
     if (node.unanswered > 0 || !node.nic.waiting.empty() || !link.waiting.empty()) return false;
-    node.nic.apply(engine_.credits, time);
     link.apply(engine_.credits, time);
-    return node.nic.credits() >= bytes + engine_.parameters.packet && link.credits() >= bytes;
+    return link.credits() >= bytes;
 }
 
 /// Looks at what has arrived until the round is over.
