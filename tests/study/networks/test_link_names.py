@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tramontane import simulate
 from tramontane.study.networks.link_names import LinkNames
 from tramontane.study.networks.network import network
 
@@ -36,3 +37,12 @@ def test_links_of_a_tree_say_their_switches(machine: dict[str, Any]) -> None:
         behind, node = tree.ends(1, port)
         assert (behind is None) != (node is None)
         assert tree.name("some", 1, port).endswith(f"to {behind}" if node is None else f"to node {node}")
+
+
+@pytest.mark.parametrize("links", ["by-class", "hottest"])
+def test_telling_links_takes_no_memory_for_those_that_nothing_uses(links: str) -> None:
+    """The network has 62,500 switches, 390,625 nodes and 2.7 million links, of which 100 processes use a few."""
+    workload = {"kind": "allreduce", "algorithm": "recursive-doubling", "count": 1}
+    point = {"ranks": 100, "machine": "fattree-M", "workload": workload}
+    plain, told = (simulate(point | more).data["peak_rss_bytes"] for more in ({}, {"statistics": {"links": links}}))
+    assert told - plain < 40e6

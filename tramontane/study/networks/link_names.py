@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tramontane.study.networks.network import Network
+from tramontane.study.networks.network import Network, Nodes
 
 _GROUPED = ("dragonfly", "dragonfly1d", "dragonfly-plus")
 """Networks whose switches are numbered group by group."""
@@ -54,7 +54,9 @@ class LinkNames:
         behind = links.target[links.port == port]
         if len(behind):
             return int(behind[0]), None
-        return None, self._nodes.get((switch, port))
+        switches, ports = self._nodes
+        nodes = np.flatnonzero((switches == switch) & (ports == port))
+        return None, int(nodes[0]) if len(nodes) else None
 
     def name(self, link_class: str, switch: int, port: int) -> str:
         """Return the name of the link that leaves a switch by a port, e.g. "global link, group 3 to 7"."""
@@ -86,7 +88,7 @@ class LinkNames:
         return sizes if math.prod(sizes) == self.net.switches else ()
 
     @cached_property
-    def _nodes(self) -> dict[tuple[int, int], int]:
+    def _nodes(self) -> tuple[Nodes, Nodes]:
+        """The switch of each node, and its port there."""
         nodes = np.arange(self.net.nodes)
-        places = zip(self.net.switches_of(nodes).tolist(), self.net.node_ports(nodes).tolist(), strict=True)
-        return {place: node for node, place in enumerate(places)}
+        return self.net.switches_of(nodes), self.net.node_ports(nodes)
