@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <span>
 #include <string>
@@ -364,12 +365,12 @@ public:
     /// Statuses that a call fills in: the program's own, or ours where it wants none.
     [[nodiscard]] MPI_Status* statuses_or_ours(MPI_Status* given, int number) {
         if (!traced_ || (given != MPI_STATUSES_IGNORE && given != MPI_STATUS_IGNORE)) return given;
-        if (t_.statuses.size() < static_cast<std::size_t>(number)) t_.statuses.resize(static_cast<std::size_t>(number));
+        if (std::ssize(t_.statuses) < number) t_.statuses.resize(static_cast<std::size_t>(number));
         return t_.statuses.data();
     }
-    /// Requests as they are before a call that changes them.
+    /// Requests as they are before a call that changes them, if they may be any: the library refuses others.
     [[nodiscard]] const MPI_Request* kept(const MPI_Request* requests, int number) {
-        if (traced_) t_.handles.assign(requests, requests + number);
+        if (traced_ && requests != nullptr && number > 0) t_.handles.assign(requests, requests + number);
         return t_.handles.data();
     }
 

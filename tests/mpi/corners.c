@@ -401,6 +401,19 @@ static void truncated(int alone) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Calls that the library refuses, and the program goes on. */
+static void mistaken(void) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int number, index, indices[1];
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Waitall(-1, &request, MPI_STATUSES_IGNORE);
+    MPI_Waitall(1, NULL, MPI_STATUSES_IGNORE);
+    MPI_Testsome(-1, &request, &number, indices, MPI_STATUSES_IGNORE);
+    MPI_Waitany(-1, &request, &index, MPI_STATUS_IGNORE);
+    MPI_Startall(-1, &request);
+    MPI_Sendrecv(out, 101, MPI_BYTE, other, 7, in, 101, MPI_BYTE, other, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 /* The buffer is there until the receiver has come. */
 static void detached(void) {
     int size = LARGE + MPI_BSEND_OVERHEAD;
@@ -577,6 +590,7 @@ int main(int argc, char** argv) {
     if (strcmp(what, "spawn") == 0) spawns(argv[0], parent);
     if (strcmp(what, "synchronous") == 0) synchronous();
     if (strcmp(what, "truncated") == 0) truncated(strcmp(argv[2], "alone") == 0);
+    if (strcmp(what, "mistaken") == 0) mistaken();
     if (strcmp(what, "detached") == 0) detached();
     if (strcmp(what, "writes") == 0) writes(argv[2]);
     if (strcmp(what, "to-nobody") == 0) to_nobody();

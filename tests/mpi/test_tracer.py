@@ -317,6 +317,10 @@ def test_receives_that_are_too_small_are_refused(corner: Any, how: str) -> None:
     assert "found a receive that has failed; allowed: receives that are as large as what is sent" in line
 
 
+def test_calls_that_a_library_refuses_leave_the_trace_whole(corner: Any) -> None:
+    assert world(messages(point(corner("mistaken"), 2))) == {(0, 1, 7, 101): 1, (1, 0, 7, 101): 1}
+
+
 def test_to_let_go_of_a_buffer_is_no_work(corner: Any) -> None:
     """Of two ranks, one sleeps for 0.3 s, which counts as work."""
     folder = corner("detached")
