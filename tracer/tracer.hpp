@@ -319,7 +319,7 @@ public:
         if (!traced_) return;
         name_ = name;
         t_.did.clear();
-        begin_ = t_.clock.now();
+        begin_ = end_ = t_.clock.now();  // it may not come back: handlers of errors throw
     }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;

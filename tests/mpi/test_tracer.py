@@ -321,6 +321,11 @@ def test_calls_that_a_library_refuses_leave_the_trace_whole(corner: Any) -> None
     assert world(messages(point(corner("mistaken"), 2))) == {(0, 1, 7, 101): 1, (1, 0, 7, 101): 1}
 
 
+def test_a_handler_of_errors_may_throw(mpi: Program, traced: Any, tmp_path: Path) -> None:
+    folder = traced(2, compiled(mpi.library, HERE / "thrown.cpp", tmp_path))
+    assert world(messages(point(folder, 2))) == {(0, 1, 7, 101): 1, (1, 0, 7, 101): 1}
+
+
 def test_to_let_go_of_a_buffer_is_no_work(corner: Any) -> None:
     """Of two ranks, one sleeps for 0.3 s, which counts as work."""
     folder = corner("detached")
