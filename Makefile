@@ -138,8 +138,11 @@ validate: setup
 
 setup: .venv/.compiled
 
+# Make takes some characters of a folder for something else: where Spack is not asked for, no target names the folder.
+ifeq ($(BUILD),spack)
 $(SPACK_PLACE)/.spack-env/.installed: $(SOURCES) requirements.lock $(wildcard spack_repo/tramontane/packages/*/package.py)
 	@sh workflow/scripts/spack.sh '$(SPACK_PLACE)'
+endif
 
 .venv/.packages: requirements.lock workflow/scripts/setup.sh $(MOVED)
 	@PYTHON='$(PYTHON)' sh workflow/scripts/setup.sh packages

@@ -119,6 +119,25 @@ def test_set_up_names_a_python_that_is_not_there(tmp_path: Path) -> None:
     assert "no-such-python (Debian: apt-get install python3 python3-venv python3-dev)" in done.stderr
 
 
+@pytest.mark.parametrize("letter", '":;|$`[\\\n')
+def test_set_up_refuses_a_folder_whose_path_is_taken_for_something_else(tmp_path: Path, letter: str) -> None:
+    folder = tmp_path / f"my{letter}checkout"
+    folder.mkdir()
+    for name in ("Makefile", "requirements.lock", "workflow"):
+        (folder / name).symlink_to(ROOT / name)
+    done = subprocess.run(
+        ["make", "-C", ".", "setup", "PYTHON=no-such-python", "SOURCES="],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PWD": str(folder), "MAKEFLAGS": ""},
+    )
+    assert done.returncode == 2
+    assert f"this folder: found '{folder}'; allowed: a path without line breaks and \" \\ ; | : $ ` [\n" in done.stderr
+    assert not (folder / ".venv").exists()
+
+
 @pytest.mark.parametrize("before", ["1", "hip"])
 @pytest.mark.parametrize(("asked", "on"), [("0", set()), ("1", {"CUDA"}), ("hip", {"HIP"})])
 def test_set_up_switches_off_the_driver_of_other_gpus_which_cmake_remembers(
