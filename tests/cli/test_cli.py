@@ -752,6 +752,26 @@ def test_a_reader_may_close_what_it_reads(claimed: Path, words: tuple[str, ...])
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("words", [("run", "point.yaml"), ("docs", "model")])
+def test_an_answer_without_room_on_the_disk_ends_in_a_line(here: Path, words: tuple[str, ...]) -> None:
+    write(here, POINT)
+    # As installed: after a script, Python drops what it can't write, and ends with 0.
+    script = here / "tramontane"
+    script.write_text("from tramontane.__main__ import main\nmain()\n")
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, str(script), *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env={**buffered, "PYTHONPATH": str(ROOT)},
+        )
+    assert done.returncode == 1
+    assert done.stderr == "standard output: No space left on device\n"
+
+
 def test_claims_are_an_array_before_any_campaign(claimed: Path, tramontane: Callable[..., Answer]) -> None:
     answer = tramontane("claims", "--json")
     assert answer.status == 0, answer.err

@@ -11,7 +11,7 @@ import io
 import os
 import select
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -105,30 +105,50 @@ app.command("run-batch", hidden=True)(run_batch)
 app.command(hidden=True)(collate)
 
 
+class _StandardOutput(io.FileIO):
+    """Standard output, which what the system says of it names."""
+
+    NAME = "standard output"
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = self.NAME
+            raise
+
+
 def main() -> None:
     """Run the command line and exit."""
     # A command keeps what it has read until it ends: to look for garbage among it often takes time and finds none.
     gc.set_threshold(100_000)
+    if type(sys.stdout) is io.TextIOWrapper:  # else who calls this reads it
+        lines = sys.stdout.line_buffering or sys.stdout.write_through
+        buffer = io.BufferedWriter(_StandardOutput(_STDOUT, "w", closefd=False))
+        sys.stdout = io.TextIOWrapper(buffer, sys.stdout.encoding, line_buffering=lines)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_AS_IT_CAME)
     try:
         status = app(standalone_mode=False)
+        sys.stdout.flush()  # what is left when Python ends and can't be written is lost, at times with status 0
     except InputError as error:
         fail(str(error), MISTAKE)
     except typer.Abort:
         status = _INTERRUPTED
     except typer.TyperException as error:
         fail(_usage(error), MISTAKE)
-    except SystemExit as end:
+    except (BrokenPipeError, SystemExit) as end:
         # `tramontane list | head`: where typer meets the error of a pipe, it ends with 1.
-        if not isinstance(end.__context__, BrokenPipeError) or not _unread():
+        if BrokenPipeError not in (type(end), type(end.__context__)) or not _unread():
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
+        _drop_answer()
         sys.exit(0)
     except OSError as error:
         if error.errno not in _NOT_OURS and not isinstance(error, UnwritableError):
             raise
+        if error.filename == _StandardOutput.NAME:
+            _drop_answer()
         fail(refused_by_system(error), FAILURE)
     if status == _INTERRUPTED:  # typer's word for Ctrl-C; a campaign that was stopped has said more, and ended
         fail("stopped", _INTERRUPTED)
@@ -144,6 +164,11 @@ def _as_it_came(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 codecs.register_error(_AS_IT_CAME, _as_it_came)
+
+
+def _drop_answer() -> None:
+    """Let Python, as it ends, write what is left of an answer to nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
 
 
 def _unread() -> bool:
