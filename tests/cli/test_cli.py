@@ -26,6 +26,7 @@ from tramontane.campaign.plan import Plan
 from tramontane.cli.calibrate import _counts
 from tramontane.cli.options import stem_to_write
 from tramontane.errors import InputError
+from tramontane.substrates.mpi import tracing
 from tramontane.substrates.simulator import schedule
 
 ROOT = Path(__file__).parents[2]
@@ -770,6 +771,18 @@ def test_an_answer_without_room_on_the_disk_ends_in_a_line(here: Path, words: tu
         )
     assert done.returncode == 1
     assert done.stderr == "standard output: No space left on device\n"
+
+
+def test_a_tracing_library_that_does_not_compile_is_told_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, tramontane: Callable[..., Answer]
+) -> None:
+    problem = "building tramontane-trace with mpicxx failed; see build/trace-openmpi/build.log"
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise RuntimeError(problem)
+
+    monkeypatch.setattr(tracing, "trace", refused)
+    assert tramontane("trace", "--", "mpirun", "./model") == Answer(1, "", f"tramontane trace: {problem}\n")
 
 
 def test_claims_are_an_array_before_any_campaign(claimed: Path, tramontane: Callable[..., Answer]) -> None:

@@ -24,12 +24,16 @@ def trace(
 
     See `tramontane docs your-application`.
     """
+    from tramontane.cli.exit import FAILURE, fail
     from tramontane.errors import InputError, display_path
     from tramontane.study.traces import mpi_traces
     from tramontane.substrates.mpi import tracing
     from tramontane.support.formatting import plural, rounded, size_unit
 
-    status, written = tracing.trace(command, output, environment, strip=strip)
+    try:
+        status, written = tracing.trace(command, output, environment, strip=strip)
+    except RuntimeError as error:  # no compiler took the tracing library
+        fail(f"tramontane trace: {error}", FAILURE)
     failed = typer.Exit(status if status >= 0 else 128 - status)  # as a shell tells of a signal
     if not written:
         if status == 0:
