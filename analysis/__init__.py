@@ -4,3 +4,8 @@ This room reads collated datasets and writes pictures and a page; it simulates n
 describes itself (dims, units, the experiment's ``figure`` block, provenance), so nothing here needs to know how it was
 made, and a dataset copied to another machine can be drawn there.
 """
+
+import os
+
+# All is drawn to files. Matplotlib is not even imported where the environment names a backend that it does not know.
+os.environ["MPLBACKEND"] = "agg"

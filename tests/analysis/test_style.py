@@ -1,5 +1,8 @@
 import itertools
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -159,3 +162,9 @@ def test_with_several_routings_the_colour_says_the_substrate_and_the_line_the_ro
         ours, theirs = looks[names["simulator", routing]], looks[names["sstmacro", routing]]
         assert (ours.line, ours.marker) == (theirs.line, theirs.marker)
     assert len({looks[names["simulator", routing]].line for routing in ROUTINGS}) == len(ROUTINGS)
+
+
+def test_a_backend_of_the_users_that_matplotlib_does_not_know_stops_no_figure() -> None:
+    program = "import analysis.draw, matplotlib.figure"
+    environment = {**os.environ, "MPLBACKEND": "Qt4Agg", "PYTHONPATH": str(Path(__file__).parents[2])}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
