@@ -200,16 +200,18 @@ public:
                          " GiB that were free (" + name_ + "), allowed: cpu");
         }
         void* memory = nullptr;
-        const std::string error = allocate_shared(&memory, bytes);
+        std::string error = allocate_shared(&memory, bytes);
         if (!error.empty()) {
             throw NoRoom("device: found a point for whose memory the driver of " + name_ + " says: " + error +
                          ", allowed: cpu");
         }
-        check(gpu::clear(memory, bytes));
-        check(wait());
         sizes_[memory] = bytes;
-        unsettled_.push_back(memory);
         held_ += bytes;
+        error = gpu::clear(memory, bytes);
+        if (error.empty()) error = wait();
+        if (!error.empty()) release(memory);
+        check(error);
+        unsettled_.push_back(memory);
         return memory;
     }
     void release(void* memory) noexcept override {
