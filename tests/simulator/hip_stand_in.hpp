@@ -140,6 +140,7 @@ inline const unsigned* say(unsigned own) { return Block::here()->say(own); }
 
 /// What a test sees and sets.
 struct Device {
+    std::size_t free = std::size_t{1} << 30;  ///< at first [B]
     int processors = 1;
     int calls = 0;         ///< how many there were
     int fails = 0;         ///< the number of the one that fails
@@ -189,7 +190,7 @@ inline hipError_t hipGetDeviceProperties(hipDeviceProp_t* found, int) {
     return stand_in::called();
 }
 inline hipError_t hipMemGetInfo(std::size_t* free, std::size_t* all) {
-    *free = *all = std::size_t{1} << 30;
+    *free = *all = stand_in::device.free;
     return stand_in::called();
 }
 inline hipError_t hipMallocManaged(void** memory, std::size_t bytes) { return stand_in::allocate(memory, bytes); }

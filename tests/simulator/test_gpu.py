@@ -185,16 +185,16 @@ def test_the_benchmark_of_devices_says_of_each_row_whether_results_are_the_same(
     assert rows("--together", "0", fails=1)["torus-1024"][-1] == "failed"
 
 
-#: Answers each of some requests in a fork: points, processors of the GPU, and the number of the call that fails.
+#: Answers each of some requests in a fork: points, and what of the GPU differs.
 ON_A_STAND_IN = """
 import ctypes, importlib.util, json, multiprocessing, sys, warnings
 from pathlib import Path
 
 class Device(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int) for name in ("processors", "calls", "fails", "held")]
+    _fields_ = [("free", ctypes.c_size_t), *((name, ctypes.c_int) for name in ("processors", "calls", "fails", "held"))]
 
 def answer(request):
-    points, processors, fails = request
+    points, differs = request
     file, = Path(sys.argv[1]).glob("_simulator*")
     found = importlib.util.spec_from_file_location("tramontane._simulator", file)
     extension = importlib.util.module_from_spec(found)
@@ -202,7 +202,8 @@ def answer(request):
     driver = ctypes.CDLL(str(file.with_name("libtramontane-gpu.so")))
     driver.stand_in_device.restype = ctypes.POINTER(Device)
     device = driver.stand_in_device().contents
-    device.processors, device.fails = processors, fails
+    for name, value in differs.items():
+        setattr(device, name, value)
     told = [None] * len(points)
     error = ""
     try:
@@ -236,7 +237,7 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def on_a_stand_in(folder: Path, *requests: tuple[list[dict[str, Any]], int, int]) -> list[tuple[Any, ...]]:
+def on_a_stand_in(folder: Path, *requests: tuple[list[dict[str, Any]], dict[str, int]]) -> list[tuple[Any, ...]]:
     """Return what is told of the points of each request, the error, how many calls there were and what is held."""
     command = [sys.executable, "-W", "ignore", "-c", ON_A_STAND_IN, str(folder)]
     done = subprocess.run(command, input=json.dumps(requests), check=True, capture_output=True, text=True)
@@ -252,17 +253,18 @@ def test_the_kernel_finds_on_a_stand_in_what_processors_find(stand_in: Path) -> 
     shuffled = transposition((16, 16, 16), (4, 6), radix=3)
     net = machine("dragonfly", (3, 2, 3), 2)
     points = [small(), small("ugal"), point(24, shuffled, net), point(24, shuffled, {**net, "routing": "valiant"})]
-    requests = [*(([each], 1, 0) for each in points), (points[:1], 2, 0), (points, 2, 0)]
-    for (asked, *_), (found, error, _, held) in zip(requests, on_a_stand_in(stand_in, *requests), strict=True):
+    several = {"processors": 2}
+    requests = [*(([each], {}) for each in points), (points[:1], several), (points, several)]
+    for (asked, _), (found, error, _, held) in zip(requests, on_a_stand_in(stand_in, *requests), strict=True):
         assert (error, held) == ("", HELD)
         assert [told(each) for each in found] == [told(json_of(_simulator.simulate(each))) for each in asked]
 
 
 @pytest.mark.long
 def test_each_call_of_the_driver_that_fails_is_told_in_a_line_and_leaves_nothing(stand_in: Path) -> None:
-    ((_, _, calls, _),) = on_a_stand_in(stand_in, ([small()], 1, 0))
+    ((_, _, calls, _),) = on_a_stand_in(stand_in, ([small()], {}))
     numbers = [*range(1, 20), *range(20, calls, 7), calls - 1, calls]  # each of those of an allocation
-    answers = on_a_stand_in(stand_in, *(([small()], 1, number) for number in numbers))
+    answers = on_a_stand_in(stand_in, *(([small()], {"fails": number}) for number in numbers))
     said = (
         "device: found 'gpu' (the driver says: out of memory), allowed: cpu, host",
         "device: found 'gpu' (a stand-in: out of memory), allowed: cpu, host",
@@ -275,6 +277,22 @@ def test_each_call_of_the_driver_that_fails_is_told_in_a_line_and_leaves_nothing
 
 
 @pytest.mark.long
+def test_points_that_find_no_room_beside_others_wait_for_them(stand_in: Path) -> None:
+    (((alone,), *_),) = on_a_stand_in(stand_in, ([small()], {}))
+    room = {"processors": 3, "free": 3 * alone["device_bytes"]}  # all of it is for nobody
+    too_little = {"free": alone["device_bytes"]}
+    (found, error, _, _), (none, refused, _, _) = on_a_stand_in(
+        stand_in, ([small()] * 3, room), ([small()], too_little)
+    )
+    assert error == ""
+    assert [told(each) for each in found] == [told(alone)] * 3
+    assert (none, refused) == (
+        [None],
+        "device: found a point that takes more than the 0 GiB that were free (a stand-in), allowed: cpu",
+    )
+
+
+@pytest.mark.long
 def test_a_lane_that_fails_tells_why(stand_in: Path) -> None:
     slow = point(2, allreduce(2, count=10**9, repeats=11), machine())
     for part in ("link", "injection"):
@@ -282,7 +300,7 @@ def test_a_lane_that_fails_tells_why(stand_in: Path) -> None:
     slow["machine"] |= {"packet": 10**8, "buffer": 10**9, "crossbar": {"bandwidth": "unlimited"}}
     with pytest.raises(RuntimeError, match="exceeds a day") as expected:
         _simulator.simulate(slow)
-    ((found, error, _, _),) = on_a_stand_in(stand_in, ([slow], 1, 0))
+    ((found, error, _, _),) = on_a_stand_in(stand_in, ([slow], {}))
     assert (found, error) == ([None], str(expected.value))
 
 
