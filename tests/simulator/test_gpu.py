@@ -252,9 +252,11 @@ HELD = 2
 def test_the_kernel_finds_on_a_stand_in_what_processors_find(stand_in: Path) -> None:
     shuffled = transposition((16, 16, 16), (4, 6), radix=3)
     net = machine("dragonfly", (3, 2, 3), 2)
+    # At whose ports packets of several sizes wait, in an order that threads in step agree on.
+    crowded = point(64, transposition((60, 64, 64), (8, 8), radix=7), machine("torus", (4, 4, 4), buffer=9000))
     points = [small(), small("ugal"), point(24, shuffled, net), point(24, shuffled, {**net, "routing": "valiant"})]
     several = {"processors": 2}
-    requests = [*(([each], {}) for each in points), (points[:1], several), (points, several)]
+    requests = [*(([each], {}) for each in [*points, crowded]), (points[:1], several), (points, several)]
     for (asked, _), (found, error, _, held) in zip(requests, on_a_stand_in(stand_in, *requests), strict=True):
         assert (error, held) == ("", HELD)
         assert [told(each) for each in found] == [told(json_of(_simulator.simulate(each))) for each in asked]
