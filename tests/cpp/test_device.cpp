@@ -319,6 +319,10 @@ TEST_CASE("records that are given back are taken again from the next window on, 
     CHECK(last < 128);  // few more than were held at a time
     std::vector<Index> many(1 << 12);
     CHECK_THROWS_AS(records.take(many.data(), static_cast<std::uint32_t>(many.size())), std::invalid_argument);
+    device::Records<std::uint64_t> few(memory, 16);
+    for (std::size_t i = 1; i < few.room(); ++i) few.take(&last, 1);
+    CHECK(last < few.room());
+    CHECK_THROWS_AS(few.take(&last, 1), std::invalid_argument);
 }
 
 TEST_CASE("records are kept, and there is room for more, when none were free and some have been taken since") {
