@@ -264,6 +264,21 @@ TEST_CASE("there is room for what all ranks begin at once") {
     }
 }
 
+TEST_CASE("sums of delays are as long as they are") {
+    Machine machine = pushing("torus", {3, 3, 1});
+    machine.packet = 100'000'000;
+    machine.buffer = 20 * machine.packet;
+    machine.link_bandwidth = machine.injection_bandwidth = min_bandwidth;  // 100 s a packet
+    std::vector<Given::Message> messages;
+    for (Rank rank = 1; rank < 9; ++rank) messages.push_back({rank, 0, machine.buffer});
+    const Given schedule(9, messages);
+    Run run;
+    run.congestion_bins = 1;
+    const Outcome expected = simulate(machine, schedule, run, [] {});
+    CHECK(expected.delays.matrix.at(0, 0).ticks >> 64 > 0);
+    CHECK(results(device::simulate(machine, schedule, run, {.lanes = 2})) == results(expected));
+}
+
 TEST_CASE("the device engine refuses what it can't do in one line") {
     for (const Machine& machine : every_network()) {
         if (machine.routing != "ugal-g") continue;
