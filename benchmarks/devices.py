@@ -51,6 +51,11 @@ COLUMNS = (
 )
 
 
+def accelerator() -> str:
+    """Return the name of the GPU, some of whose memory, or all of it, this process holds then until it ends."""
+    return str(_simulator.accelerator())
+
+
 def measured(point: dict[str, Any], device: str, threads: int) -> dict[str, Any]:
     """Return the result of a canonical point."""
     if device == "cpu":
@@ -230,7 +235,7 @@ def main() -> None:
         parser.error(f"unknown point {', '.join(unknown)}; allowed: {', '.join(sorted(files))}")
     if arguments.device == "gpu":
         try:
-            name = str(_simulator.accelerator())
+            name = apart(accelerator)
         except ValueError as error:
             parser.error(str(error))
     else:

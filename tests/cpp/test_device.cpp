@@ -264,6 +264,21 @@ TEST_CASE("there is room for what all ranks begin at once") {
     }
 }
 
+TEST_CASE("sums of delays are as long as they are") {
+    Machine machine = pushing("torus", {3, 3, 1});
+    machine.packet = 100'000'000;
+    machine.buffer = 20 * machine.packet;
+    machine.link_bandwidth = machine.injection_bandwidth = min_bandwidth;  // 100 s a packet
+    std::vector<Given::Message> messages;
+    for (Rank rank = 1; rank < 9; ++rank) messages.push_back({rank, 0, machine.buffer});
+    const Given schedule(9, messages);
+    Run run;
+    run.congestion_bins = 1;
+    const Outcome expected = simulate(machine, schedule, run, [] {});
+    CHECK(expected.delays.matrix.at(0, 0).ticks >> 64 > 0);
+    CHECK(results(device::simulate(machine, schedule, run, {.lanes = 2})) == results(expected));
+}
+
 TEST_CASE("the device engine refuses what it can't do in one line") {
     for (const Machine& machine : every_network()) {
         if (machine.routing != "ugal-g") continue;
@@ -319,6 +334,10 @@ TEST_CASE("records that are given back are taken again from the next window on, 
     CHECK(last < 128);  // few more than were held at a time
     std::vector<Index> many(1 << 12);
     CHECK_THROWS_AS(records.take(many.data(), static_cast<std::uint32_t>(many.size())), std::invalid_argument);
+    device::Records<std::uint64_t> few(memory, 16);
+    for (std::size_t i = 1; i < few.room(); ++i) few.take(&last, 1);
+    CHECK(last < few.room());
+    CHECK_THROWS_AS(few.take(&last, 1), std::invalid_argument);
 }
 
 TEST_CASE("records are kept, and there is room for more, when none were free and some have been taken since") {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -25,7 +26,7 @@ from tramontane.substrates import devices
 from tramontane.substrates.search import is_search
 from tramontane.substrates.simulator import as_simulated
 
-from .points import allreduce, machine, point
+from .points import allreduce, machine, point, transposition
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "bin" / "nvcc"
@@ -63,14 +64,20 @@ def test_the_kernel_compiles_and_calls_nothing_by_pointer(tmp_path: Path) -> Non
 
 
 @pytest.mark.long
-def test_the_driver_of_amd_gpus_compiles_and_links(tmp_path: Path) -> None:
+def test_the_driver_of_amd_gpus_compiles_and_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("hipcc") is None:
         pytest.skip("no hipcc here (Debian: apt-get install hipcc libamdhip64-dev rocm-device-libs)")
     cmake = Path(sys.executable).with_name("cmake")
     subprocess.run([cmake, "-S", ROOT, "-B", tmp_path, "-DTRAMONTANE_HIP=ON"], check=True)
+    monkeypatch.setenv("HIPCC_COMPILE_FLAGS_APPEND", "-save-temps=obj")
     subprocess.run([cmake, "--build", tmp_path, "--target", "tramontane-gpu"], check=True)
     listed = subprocess.run(["nm", "-D", tmp_path / "libtramontane-gpu.so"], check=True, capture_output=True, text=True)
     assert " T tramontane_open_accelerator" in listed.stdout
+    # Of several threads that fail one tells why: what was there before is asked for (glc).
+    (file,) = tmp_path.glob("*-hip-amdgcn-*.s")
+    end_kernel = re.search(r"^\w*tramontane10end_kernel\w*:.*?\.Lfunc_end", file.read_text(), re.DOTALL | re.MULTILINE)
+    assert end_kernel is not None
+    assert re.search(r"atomic_swap v.* glc", end_kernel[0])
 
 
 def test_no_build_has_checks_and_a_driver_of_gpus(tmp_path: Path) -> None:
@@ -176,6 +183,132 @@ def test_the_benchmark_of_devices_says_of_each_row_whether_results_are_the_same(
 
     monkeypatch.setattr(devices, "simulate", end)
     assert rows("--together", "0", fails=1)["torus-1024"][-1] == "failed"
+
+
+#: Answers each of some requests in a fork: points, and what of the GPU differs.
+ON_A_STAND_IN = """
+import ctypes, importlib.util, json, multiprocessing, sys, warnings
+from pathlib import Path
+
+class Device(ctypes.Structure):
+    _fields_ = [("free", ctypes.c_size_t), *((name, ctypes.c_int) for name in ("processors", "calls", "fails", "held"))]
+
+def answer(request):
+    points, differs = request
+    file, = Path(sys.argv[1]).glob("_simulator*")
+    found = importlib.util.spec_from_file_location("tramontane._simulator", file)
+    extension = importlib.util.module_from_spec(found)
+    found.loader.exec_module(extension)
+    driver = ctypes.CDLL(str(file.with_name("libtramontane-gpu.so")))
+    driver.stand_in_device.restype = ctypes.POINTER(Device)
+    device = driver.stand_in_device().contents
+    for name, value in differs.items():
+        setattr(device, name, value)
+    told = [None] * len(points)
+    error = ""
+    try:
+        if len(points) == 1:
+            told[0] = extension.simulate(points[0], 1, device="gpu")
+        else:
+            extension.simulate_together(points, told.__setitem__, "gpu")
+    except (RuntimeError, ValueError) as said:
+        error = str(said)
+    return told, error, device.calls, device.held
+
+with multiprocessing.get_context("fork").Pool(1, maxtasksperchild=1) as pool:
+    print(json.dumps(pool.map(answer, json.load(sys.stdin), chunksize=1)))
+"""
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the extension and the driver of AMD's GPUs, which runs on a processor."""
+    folder = tmp_path_factory.mktemp("stand-in")
+    runtime = folder / "hip" / "hip_runtime.h"
+    runtime.parent.mkdir()
+    runtime.write_text(f'#include "{Path(__file__).with_name("hip_stand_in.hpp")}"\n')
+    driver = str(folder / "libtramontane-gpu.so")
+    defined = ["-DNDEBUG", "-D__HIPCC__", "-D__HIP_DEVICE_COMPILE__"]
+    included = ["-Isimulator", "-Iskeleton-src", f"-I{folder}", "-include", str(runtime)]
+    source = ["-xc++", "simulator/device/gpu/kernel.cu", "-o", driver]
+    command = [os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-w", "-pthread", "-shared", "-fPIC"]
+    subprocess.run([*command, *defined, *included, *source], cwd=ROOT, check=True)
+    shutil.copy(_simulator.__file__, folder)
+    return folder
+
+
+def on_a_stand_in(folder: Path, *requests: tuple[list[dict[str, Any]], dict[str, int]]) -> list[tuple[Any, ...]]:
+    """Return what is told of the points of each request, the error, how many calls there were and what is held."""
+    command = [sys.executable, "-W", "ignore", "-c", ON_A_STAND_IN, str(folder)]
+    done = subprocess.run(command, input=json.dumps(requests), check=True, capture_output=True, text=True)
+    return [tuple(each) for each in json.loads(done.stdout)]
+
+
+#: What the driver holds from its beginning to its end.
+HELD = 2
+
+
+@pytest.mark.long
+def test_the_kernel_finds_on_a_stand_in_what_processors_find(stand_in: Path) -> None:
+    shuffled = transposition((16, 16, 16), (4, 6), radix=3)
+    net = machine("dragonfly", (3, 2, 3), 2)
+    # At whose ports packets of several sizes wait, in an order that threads in step agree on.
+    crowded = point(64, transposition((60, 64, 64), (8, 8), radix=7), machine("torus", (4, 4, 4), buffer=9000))
+    points = [small(), small("ugal"), point(24, shuffled, net), point(24, shuffled, {**net, "routing": "valiant"})]
+    several = {"processors": 2}
+    requests = [*(([each], {}) for each in [*points, crowded]), (points[:1], several), (points, several)]
+    for (asked, _), (found, error, _, held) in zip(requests, on_a_stand_in(stand_in, *requests), strict=True):
+        assert (error, held) == ("", HELD)
+        assert [told(each) for each in found] == [told(json_of(_simulator.simulate(each))) for each in asked]
+
+
+@pytest.mark.long
+def test_each_call_of_the_driver_that_fails_is_told_in_a_line_and_leaves_nothing(stand_in: Path) -> None:
+    ((_, _, calls, _),) = on_a_stand_in(stand_in, ([small()], {}))
+    numbers = [*range(1, 20), *range(20, calls, 7), calls - 1, calls]  # each of those of an allocation
+    answers = on_a_stand_in(stand_in, *(([small()], {"fails": number}) for number in numbers))
+    said = (
+        "device: found 'gpu' (the driver says: out of memory), allowed: cpu, host",
+        "device: found 'gpu' (a stand-in: out of memory), allowed: cpu, host",
+        "device: found a point for whose memory the driver of a stand-in says: out of memory, allowed: cpu",
+        "device: the accelerator's driver says: out of memory",
+    )
+    assert {error for _, error, _, _ in answers} == set(said)
+    for number, (_, error, _, held) in zip(numbers, answers, strict=True):
+        assert held == HELD or (held < HELD and error in said[:2]), f"call {number}: {error}"
+
+
+@pytest.mark.long
+def test_points_that_find_no_room_beside_others_wait_for_them(stand_in: Path) -> None:
+    (((alone,), *_),) = on_a_stand_in(stand_in, ([small()], {}))
+    room = {"processors": 3, "free": 3 * alone["device_bytes"]}  # all of it is for nobody
+    too_little = {"free": alone["device_bytes"]}
+    (found, error, _, _), (none, refused, _, _) = on_a_stand_in(
+        stand_in, ([small()] * 3, room), ([small()], too_little)
+    )
+    assert error == ""
+    assert [told(each) for each in found] == [told(alone)] * 3
+    assert (none, refused) == (
+        [None],
+        "device: found a point that takes more than the 0 GiB that were free (a stand-in), allowed: cpu",
+    )
+
+
+@pytest.mark.long
+def test_a_lane_that_fails_tells_why(stand_in: Path) -> None:
+    slow = point(2, allreduce(2, count=10**9, repeats=11), machine())
+    for part in ("link", "injection"):
+        slow["machine"][part]["bandwidth"] = 10**6
+    slow["machine"] |= {"packet": 10**8, "buffer": 10**9, "crossbar": {"bandwidth": "unlimited"}}
+    with pytest.raises(RuntimeError, match="exceeds a day") as expected:
+        _simulator.simulate(slow)
+    ((found, error, _, _),) = on_a_stand_in(stand_in, ([slow], {}))
+    assert (found, error) == ([None], str(expected.value))
+
+
+def json_of(result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result as JSON has it."""
+    return dict(json.loads(json.dumps(result)))
 
 
 def small(routing: str = "minimal") -> dict[str, Any]:

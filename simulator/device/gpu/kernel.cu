@@ -32,7 +32,8 @@ constexpr std::size_t bytes_beside = sizeof(LaneState);
 /// What a kernel that has ended itself leaves behind, in memory of the host.
 struct Obituary {
     static constexpr int length = 256;
-    unsigned reported;
+    unsigned begun;     ///< by the thread that reports
+    unsigned reported;  ///< all of it is there
     Failure kind;
     char what[length];
 };
@@ -199,16 +200,18 @@ public:
                          " GiB that were free (" + name_ + "), allowed: cpu");
         }
         void* memory = nullptr;
-        const std::string error = allocate_shared(&memory, bytes);
+        std::string error = allocate_shared(&memory, bytes);
         if (!error.empty()) {
             throw NoRoom("device: found a point for whose memory the driver of " + name_ + " says: " + error +
                          ", allowed: cpu");
         }
-        check(gpu::clear(memory, bytes));
-        check(wait());
         sizes_[memory] = bytes;
-        unsettled_.push_back(memory);
         held_ += bytes;
+        error = gpu::clear(memory, bytes);
+        if (error.empty()) error = wait();
+        if (!error.empty()) release(memory);
+        check(error);
+        unsettled_.push_back(memory);
         return memory;
     }
     void release(void* memory) noexcept override {
@@ -294,20 +297,24 @@ private:
 
 __device__ void end_kernel(Failure kind, const char* what) {
     device::gpu::Obituary* const tell = device::gpu::obituary;
-    if (atomicExch(&tell->reported, 1U) == 0U) {
+    if (atomicExch(&tell->begun, 1U) == 0U) {
         tell->kind = kind;
         int i = 0;
         for (; i + 1 < device::gpu::Obituary::length && what[i] != 0; ++i) tell->what[i] = what[i];
         tell->what[i] = 0;
         __threadfence_system();
+        *static_cast<volatile unsigned*>(&tell->reported) = 1;
+        __threadfence_system();
+    }
+    // The others wait here, not in a branch of their own: AMD's threads in step would be at that one for ever, and the
+    // one that reports with them. And a loop that looks at nothing its compiler takes for one that is never reached.
+    while (*static_cast<volatile unsigned*>(&tell->reported) == 0) {
+    }
 #if defined(__HIPCC__)
-        abort();
+    abort();
 #else
-        __trap();
+    __trap();
 #endif
-    }
-    while (true) {  // until the first one has told
-    }
 }
 
 }  // namespace tramontane
