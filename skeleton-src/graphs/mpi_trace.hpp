@@ -314,6 +314,10 @@ private:
                 if (name.starts_with("Start")) {
                     throw Mistake{"the start of a request that is not known", "messages and collectives of MPI-4"};
                 }
+                if (name == "Finalize") {
+                    throw Mistake{"a call that had not come back, by longjmp",
+                                  "handlers of errors that return, or throw"};
+                }
                 throw Mistake{"MPI_Isendrecv, or MPI_Isendrecv_replace", "MPI_Isend and MPI_Irecv"};
             case Did::failed:
                 throw Mistake{"a receive that has failed", "receives that are as large as what is sent"};

@@ -5,6 +5,7 @@
 #include <mpi-ext.h>
 #endif
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -414,6 +415,21 @@ static void mistaken(void) {
     MPI_Sendrecv(out, 101, MPI_BYTE, other, 7, in, 101, MPI_BYTE, other, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+static jmp_buf before_error;
+static void jumps(MPI_Comm* comm, int* error, ...) {
+    (void)comm, (void)error;
+    longjmp(before_error, 1);
+}
+
+/* A handler of errors that does not come back. */
+static void jumped(void) {
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(jumps, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    if (setjmp(before_error) == 0) MPI_Send(out, 1, MPI_BYTE, ranks, 7, MPI_COMM_WORLD);
+    MPI_Sendrecv(out, 101, MPI_BYTE, other, 7, in, 101, MPI_BYTE, other, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 /* The buffer is there until the receiver has come. */
 static void detached(void) {
     int size = LARGE + MPI_BSEND_OVERHEAD;
@@ -591,6 +607,7 @@ int main(int argc, char** argv) {
     if (strcmp(what, "synchronous") == 0) synchronous();
     if (strcmp(what, "truncated") == 0) truncated(strcmp(argv[2], "alone") == 0);
     if (strcmp(what, "mistaken") == 0) mistaken();
+    if (strcmp(what, "jumped") == 0) jumped();
     if (strcmp(what, "detached") == 0) detached();
     if (strcmp(what, "writes") == 0) writes(argv[2]);
     if (strcmp(what, "to-nobody") == 0) to_nobody();

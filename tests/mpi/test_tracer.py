@@ -326,6 +326,12 @@ def test_a_handler_of_errors_may_throw(mpi: Program, traced: Any, tmp_path: Path
     assert world(messages(point(folder, 2))) == {(0, 1, 7, 101): 1, (1, 0, 7, 101): 1}
 
 
+def test_a_handler_of_errors_that_jumps_is_refused(corner: Any) -> None:
+    """What comes after it seems to be within the call that it has left."""
+    line = refusal(corner("jumped"))
+    assert "found a call that had not come back, by longjmp; allowed: handlers of errors that return, or throw" in line
+
+
 def test_to_let_go_of_a_buffer_is_no_work(corner: Any) -> None:
     """Of two ranks, one sleeps for 0.3 s, which counts as work."""
     folder = corner("detached")
