@@ -368,17 +368,20 @@ def test_a_campaign_on_a_gpu_that_is_not_there_is_refused_in_one_line(monkeypatc
     assert devices.of_campaign() == ("auto" if there else "cpu")
 
 
-def test_a_library_that_ends_who_loads_it_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("how", ["was ended by signal 7 (SIGBUS)", "ended with status 1"])
+def test_a_library_that_ends_who_loads_it_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     """As one that a full disk has cut off: what lies beyond its end can be mapped, but not read."""
     parent = os.getpid()
 
     def accelerator() -> None:
         assert os.getpid() != parent
+        if how == "ended with status 1":
+            os._exit(1)
         signal.signal(signal.SIGBUS, signal.SIG_DFL)  # pytest's writes a traceback
         os.kill(os.getpid(), signal.SIGBUS)
 
     monkeypatch.setattr(devices, "simulator", lambda: SimpleNamespace(accelerator=accelerator))
-    line = "--device: found 'gpu' (asking its library: its process was ended by signal 7 (SIGBUS); make setup GPU=1"
+    line = f"--device: found 'gpu' (asking its library: its process {how}; make setup GPU=1"
     with pytest.raises(InputError, match=rf"^{re.escape(line)} builds it again\); allowed: cpu, host$"):
         devices.of_campaign(asked="gpu")
     assert devices.of_campaign(asked="auto") == "cpu"

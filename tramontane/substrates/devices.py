@@ -86,8 +86,9 @@ def _lacking_here() -> tuple[str, str] | None:
             stream.write(what_went_wrong(error).encode())
 
     said, status = forked(ask, lambda stream: stream.read().decode())
-    if status < 0:
-        said = f"asking its library: {ended_by_signal(-status)}; make setup GPU=1 builds it again"
+    if status != 0:
+        end = ended_by_signal(-status) if status < 0 else f"its process ended with status {status}"
+        said = f"asking its library: {end}; make setup GPU=1 builds it again"
     if not said:
         return None
     line = Line.of(ValueError(said))
