@@ -606,8 +606,9 @@ public:
         synchronise(what, window, ranks.size());
         for (const int rank : ranks) t_.did.all(rank);
     }
-    /// A rank of a window, plus 1: 0 stands for all.
+    /// A rank of a window, plus 1: 0 stands for all. Of nobody it is this rank, whose own transfers end at once.
     [[nodiscard]] int target(MPI_Win window, int rank) {
+        if (rank == MPI_PROC_NULL) return 1 + of(MPI_COMM_SELF).peer(0);
         return 1 + t_.window(window).members[static_cast<std::size_t>(rank)];
     }
     void made_window(MPI_Win window) { t_.window(window); }

@@ -475,6 +475,23 @@ static void to_nobody(void) {
     for (int i = 0; i < 2; ++i) MPI_Request_free(&requests[i]);
 }
 
+/* Between two puts, waits for those that go to nobody. */
+static void windows_of_nobody(int waits) {
+    MPI_Win window;
+    MPI_Win_create(in, LARGE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    if (rank == 1) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
+        MPI_Put(out, 50000, MPI_BYTE, 0, 0, 50000, MPI_BYTE, window);
+        if (waits) MPI_Win_lock(MPI_LOCK_SHARED, MPI_PROC_NULL, 0, window);
+        if (waits) MPI_Win_flush(MPI_PROC_NULL, window);
+        if (waits) MPI_Win_flush_local(MPI_PROC_NULL, window);
+        if (waits) MPI_Win_unlock(MPI_PROC_NULL, window);
+        MPI_Put(out, 50000, MPI_BYTE, 0, 50000, 50000, MPI_BYTE, window);
+        MPI_Win_unlock(0, window);
+    }
+    MPI_Win_free(&window);
+}
+
 #if MPI_VERSION >= 4
 /* Large counts of messages that were probed. */
 static void large_probed(void) {
@@ -611,6 +628,7 @@ int main(int argc, char** argv) {
     if (strcmp(what, "detached") == 0) detached();
     if (strcmp(what, "writes") == 0) writes(argv[2]);
     if (strcmp(what, "to-nobody") == 0) to_nobody();
+    if (strcmp(what, "windows-of-nobody") == 0) windows_of_nobody(strcmp(argv[2], "waits") == 0);
 #if defined(INIT)
     if (strcmp(what, "persistent") == 0) persistent();
 #endif

@@ -348,6 +348,17 @@ def test_persistent_messages_with_nobody_are_none(corner: Any) -> None:
     assert messages(point(corner("to-nobody"), 2)) == {}
 
 
+def test_puts_to_nobody_keep_nobody_waiting(mpi: Program, corner: Any) -> None:
+    if not mpi.library.name.startswith("mpich"):
+        pytest.skip("Open MPI refuses to lock and flush what nobody has")
+
+    def time_without_work(how: str) -> float:
+        of = point(corner("windows-of-nobody", how), 2, work_scale="0 %")
+        return float(Simulator().run(of)["time_s"])
+
+    assert time_without_work("waits") == pytest.approx(time_without_work("none"), rel=1e-9)
+
+
 def test_a_receive_may_be_let_go_when_it_has_ended(corner: Any) -> None:
     assert world(messages(point(corner("let-go", "known"), 2))) == {(0, 1, 7, 100): 1}
     # The other one was cancelled once, and started again.
