@@ -669,9 +669,21 @@ def test_what_lies_in_the_working_directory_is_not_imported(here: Path, tramonta
 def test_no_command_overwrites_the_point_it_reads(here: Path, tramontane: Callable[..., Answer], command: str) -> None:
     text = json.dumps(YAML(typ="safe").load(POINT))
     point = write(here, text, "point.json")
-    answer = tramontane(command, point, *(() if command == "utilisation" else ("--output", point)))
+    answer = tramontane(command, point, "--output", point)
     assert answer == (2, "", "--output: point.json is what is read; allowed: another file\n")
     assert (here / point).read_text() == text
+
+
+def test_a_map_leaves_alone_what_run_has_printed(here: Path, tramontane: Callable[..., Answer]) -> None:
+    point = write(here, POINT)
+    printed = here / Path(point).with_suffix(".json")
+    printed.write_text(tramontane("run", point).out)
+    before = printed.read_text()
+    answer = tramontane("utilisation", point)
+    assert answer.status == 0, answer.err
+    named = [f"{Path(point).stem}-utilisation.{ending}" for ending in ("json", "svg", "png", "pdf")]
+    assert answer.out.splitlines()[-4:] == named
+    assert printed.read_text() == before
 
 
 @pytest.mark.parametrize("named", ["net", "net.svg", "net.pdf"])

@@ -74,7 +74,7 @@ def test_ten_minutes_lead_to_a_map_a_timeline_and_a_path(any_mpi: Program, tmp_p
     assert "8 ranks, " in said["trace"].stdout + said["trace"].stderr
     # 20 messages of 4000 B a rank, and three of 8 B for each sum by recursive doubling.
     assert json.loads(said["run"].stdout)["bytes"] == 8 * 20 * (4000 + 3 * 8)
-    assert (tmp_path / "my-point.png").stat().st_size > 10_000
+    assert (tmp_path / "my-point-utilisation.png").stat().st_size > 10_000
     spans = json.loads((tmp_path / "my-timeline.json").read_text())["traceEvents"]
     assert {each["tid"] for each in spans if each["ph"] == "X"} == set(range(8))
     assert re.search(r"the critical path has \d+ parts, through \d of 8 ranks", said["critical-path"].stdout)

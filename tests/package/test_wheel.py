@@ -158,8 +158,8 @@ def test_a_program_is_traced_and_replayed(
     result = json.loads(tramontane("run", "p.yaml").stdout)
     assert (result["messages"], result["bytes"]) == (4 + 8, 4 * 4000 + 8 * 8)  # the sum by recursive doubling
     tramontane("utilisation", "p.yaml")
-    assert json.loads((tmp_path / "p.json").read_text(encoding="utf-8"))["links"]
-    assert list(tmp_path.glob("p.svg"))
+    assert json.loads((tmp_path / "p-utilisation.json").read_text(encoding="utf-8"))["links"]
+    assert list(tmp_path.glob("p-utilisation.svg"))
     assert written_below(installed) == before
 
 

@@ -16,7 +16,9 @@ def utilisation(
     point_file: PointFile,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The files to write, without their ending; by default the point's name."),
+        typer.Option(
+            "--output", "-o", help="The files to write, without their ending; by default NAME-utilisation of NAME.yaml."
+        ),
     ] = None,
     threads: Threads = 1,
 ) -> None:
@@ -35,7 +37,8 @@ def utilisation(
     from tramontane.support.files import write_atomically
     from tramontane.support.layout import FIGURE_FORMATS
 
-    stem = stem_to_write("--output", output or Path(point_file.stem), ("json", *FIGURE_FORMATS), point_file)
+    own = Path(f"{point_file.stem}-utilisation")  # beside NAME.json, which is often what `run` has printed
+    stem = stem_to_write("--output", output or own, ("json", *FIGURE_FORMATS), point_file)
     written = load_point(point_file)
     # Of a large network the busiest links are told, and no map of all is drawn.
     links = EACH if written.machine is None or counts_each(written.network) else HOTTEST
