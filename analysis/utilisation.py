@@ -6,7 +6,6 @@ load of each class of links over time; and why ranks waited. Where switches and 
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -35,10 +34,12 @@ from analysis.picture import (
     status,
     thinned,
 )
+from tramontane.errors import InputError
 from tramontane.results.timeline import CAUSES
 from tramontane.study import load_point
 from tramontane.study.networks.machines import Machine
 from tramontane.study.points.points import counts_each
+from tramontane.study.reading.reading import read_json
 from tramontane.support.formatting import time_unit
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 
 Loads = NDArray[np.float64]
 COLOURS = "magma_r"
+KEYS = frozenset({"time_s", "links", "single_links", "bin_s", "waiting"})
+"""Of a result, those that are drawn."""
 LIGHTEST = 0.15
 """Where in these colours a load of 0 is: before that a line is hardly seen."""
 LABEL = "Load, of the busiest link between two"
@@ -245,6 +248,15 @@ def _waiting(figure: "Figure", cell: "SubplotSpec", result: dict[str, Any]) -> l
     return [Drawn(axes, handles)]
 
 
+def read_result(path: Path) -> dict[str, Any]:
+    """Return a result of a point that told what is drawn (InputError)."""
+    data = read_json(path)
+    if not isinstance(data, dict) or not data.keys() >= KEYS:
+        allowed = "what `tramontane utilisation POINT` writes"
+        raise InputError(path, "", None, allowed, problem="found something else")
+    return data
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; 0 if the figure was written; 2, or 1 if the system refuses it, with one line on standard error."""
     parser = argparse.ArgumentParser(prog="python -m analysis.utilisation", description="Draw what links did in a run.")
@@ -255,7 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def make() -> "Figure":
         point = load_point(options.point)
-        return draw(point.network, json.loads(options.result.read_text()), point.start_jitter * 1e-12)
+        return draw(point.network, read_result(options.result), point.start_jitter * 1e-12)
 
     return status(make, options.stem)
 

@@ -134,6 +134,18 @@ def test_figure_shows_causes_and_classes(run: tuple[Path, dict[str, Any]], tmp_p
     assert {each.suffix for each in (tmp_path / "out").iterdir()} == {".svg", ".png", ".pdf"}
 
 
+@pytest.mark.parametrize("text", ["{}", "[]", '{"time_s": 1.0}', "no JSON"])
+def test_what_is_no_result_is_told(
+    run: tuple[Path, dict[str, Any]], text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(text)
+    assert utilisation.main([str(run[0]), str(other), str(tmp_path / "map")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(str(other))
+    assert "JSON" in line or "allowed: what `tramontane utilisation POINT` writes" in line
+
+
 def test_a_legend_stands_on_no_area() -> None:
     figure = pyplot.figure(figsize=(4, 3))
     axes = figure.add_subplot()
