@@ -9,3 +9,5 @@ import os
 
 # All is drawn to files. Matplotlib is not even imported where the environment names a backend that it does not know.
 os.environ["MPLBACKEND"] = "agg"
+# No figure has a date. Matplotlib asks for one nevertheless, and fails where the environment has none to give.
+os.environ.pop("SOURCE_DATE_EPOCH", None)

@@ -168,3 +168,14 @@ def test_a_backend_of_the_users_that_matplotlib_does_not_know_stops_no_figure() 
     program = "import analysis.draw, matplotlib.figure"
     environment = {**os.environ, "MPLBACKEND": "Qt4Agg", "PYTHONPATH": str(Path(__file__).parents[2])}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+
+
+def test_a_date_of_the_users_that_is_none_stops_no_figure(tmp_path: Path) -> None:
+    program = f"""
+from pathlib import Path
+from analysis import style
+from matplotlib.figure import Figure
+style.save(Figure(), Path({str(tmp_path / "empty")!r}))
+"""
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": "abc", "PYTHONPATH": str(Path(__file__).parents[2])}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
