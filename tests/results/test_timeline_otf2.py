@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import resource
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tramontane.cli import app
-from tramontane.errors import InputError
+from tramontane.errors import InputError, refused_by_system
 from tramontane.results.timeline import WAITING
 from tramontane.support import otf2 as support
+from tramontane.support.files import UnwritableError
 
 otf2 = pytest.importorskip("otf2")
 
@@ -49,6 +53,32 @@ def spans(file: Path) -> list[tuple[str, str, float, float, int | None]]:
                 found.append((location.name, event.region.name, begun.time / ticks, event.time / ticks, peer))
         assert not open_
     return sorted(found)
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """Let no file be as large as an archive's are, which the library meets as it does a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("command", ["timeline", "goal"])
+def test_an_archive_for_which_there_is_no_space_is_told(
+    command: str, tmp_path: Path, small_files: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text("{ranks: 8, machine: torus-S, workload: {kind: halo, width: 1, grid: [8, 8, 4]}}")
+    done = CliRunner().invoke(app, [command, str(file), "--output", str(tmp_path / "run.otf2")])
+    assert isinstance(done.exception, UnwritableError)
+    assert refused_by_system(done.exception).endswith(
+        "run.otf2: OTF2's library can't write it, as where no space is left"
+    )
+    del done
+    gc.collect()
+    assert capfd.readouterr().err == ""
+    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_both_forms_say_the_same(tmp_path: Path) -> None:

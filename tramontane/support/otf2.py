@@ -5,6 +5,7 @@ That library is compiled, and there are wheels for some Pythons only, so it is o
 """
 
 import contextlib
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tramontane.errors import InputError, display_path
-from tramontane.support.files import folder_beside
+from tramontane.support.files import UnwritableError, folder_beside
 
 INSTALL = ".venv/bin/python -m pip install otf2, or Debian's python3-otf2"
 SUFFIX = ".otf2"
@@ -84,12 +85,23 @@ def archive(file: Path, ranks: list[int], title: str) -> Iterator[Archive]:
     ------
     InputError
         If the library is missing, or what lies where the archive goes is none.
+    UnwritableError
+        If the library fails.
     """
     otf2 = check(file)
+    # The library's own destructor tries again to close what could not be closed, as on a full disk.
+    writer_of = type("Writer", (otf2.writer.Writer,), {"__del__": lambda _: None})
     places = parts_of(file)
     with folder_beside(file) as folder:
-        with otf2.writer.open(str(folder / "new"), archive_name=file.stem, timer_resolution=PER_SECOND) as writer:
-            yield Archive(otf2, writer, ranks, title)
+        try:
+            with (
+                quietly(),
+                contextlib.closing(writer_of(str(folder / "new"), file.stem, timer_resolution=PER_SECOND)) as writer,
+            ):
+                yield Archive(otf2, writer, ranks, title)
+        except otf2.writer._otf2.Error as error:
+            words = "OTF2's library can't write it, as where no space is left"
+            raise UnwritableError(errno.EIO, words, str(file)) from error
         for place in places:
             if place.is_dir():
                 shutil.rmtree(place)
