@@ -119,7 +119,7 @@ def test_set_up_names_a_python_that_is_not_there(tmp_path: Path) -> None:
     assert "no-such-python (Debian: apt-get install python3 python3-venv python3-dev)" in done.stderr
 
 
-@pytest.mark.parametrize("letter", '":;|$`[\\\n')
+@pytest.mark.parametrize("letter", '":;|$`[]*?<\\\n')
 def test_set_up_refuses_a_folder_whose_path_is_taken_for_something_else(tmp_path: Path, letter: str) -> None:
     folder = tmp_path / f"my{letter}checkout"
     folder.mkdir()
@@ -134,7 +134,8 @@ def test_set_up_refuses_a_folder_whose_path_is_taken_for_something_else(tmp_path
         env={**os.environ, "PWD": str(folder), "MAKEFLAGS": ""},
     )
     assert done.returncode == 2
-    assert f"this folder: found '{folder}'; allowed: a path without line breaks and \" \\ ; | : $ ` [\n" in done.stderr
+    allowed = 'a path without line breaks and " \\ ; | : $ ` [ ] * ? <'
+    assert f"this folder: found '{folder}'; allowed: {allowed}\n" in done.stderr
     assert not (folder / ".venv").exists()
 
 

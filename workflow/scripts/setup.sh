@@ -134,9 +134,9 @@ simulator() {
 
 # What CMake, Ninja, PATH or the scripts of a virtual environment take for something else in the path of a folder.
 case "$PWD" in
-    *[\"\\\;\|:\$\`\[]* | *"
+    *[\"\\\;\|:\$\`\[\]*?\<]* | *"
 "*)
-        printf '%s\n' "this folder: found '$PWD'; allowed: a path without line breaks and \" \\ ; | : \$ \` [" >&2
+        printf '%s\n' "this folder: found '$PWD'; allowed: a path without line breaks and \" \\ ; | : \$ \` [ ] * ? <" >&2
         exit 2
         ;;
 esac
