@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,24 @@ def test_set_up_refuses_a_folder_whose_path_is_taken_for_something_else(tmp_path
     allowed = 'a path without line breaks and " \\ ; | : $ ` [ ] * ? <'
     assert f"this folder: found '{folder}'; allowed: {allowed}\n" in done.stderr
     assert not (folder / ".venv").exists()
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Iterator[Path]:
+    """A folder of a file system that is read only, or else the test is skipped: root may write to any other."""
+    place = tmp_path / "checkout"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,size=4k", "tmpfs", str(place)], check=False).returncode:
+        pytest.skip("mounting a tmpfs needs root")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.mark.parametrize("step", ["packages", "simulator"])
+def test_set_up_refuses_a_folder_that_it_can_t_write_to(read_only: Path, step: str) -> None:
+    done = set_up(read_only, step)
+    allowed = "one that can, as .venv and build are made in it"
+    assert (done.returncode, done.stderr) == (1, f"this folder: '{read_only}' can't be written; allowed: {allowed}\n")
 
 
 @pytest.mark.parametrize("before", ["1", "hip"])

@@ -141,6 +141,11 @@ case "$PWD" in
         ;;
 esac
 
+[ -w . ] || {
+    echo "this folder: '$PWD' can't be written; allowed: one that can, as .venv and build are made in it" >&2
+    exit 1
+}
+
 case "${GPU:-0}" in
     0 | 1 | hip) ;;
     *)
