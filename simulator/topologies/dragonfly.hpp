@@ -44,6 +44,11 @@ public:
         return static_cast<Port>(x_ + y_ + groups_ + by_node_.remainder(node));
     }
     std::uint8_t channels() const override { return 2; }
+    std::uint64_t switches_near(std::uint64_t own) const override {
+        // Where a group or row meets others, packets go between all of its places and theirs.
+        const std::uint64_t whole = own > in_group_ ? in_group_ : own > x_ ? x_ : 1;
+        return (own + whole - 1) / whole * whole;
+    }
 
     TRAMONTANE_RULE SwitchId neighbour(SwitchId at, Port port) const override {
         const Position p = position(at);

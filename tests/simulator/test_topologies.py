@@ -58,10 +58,12 @@ def test_every_minimal_route_is_minimal(net: dict[str, Any]) -> None:
         machine("fattree", (3, 3)),
         machine("fattree", (4, 2)),
         machine("fattree", (4, 3, 3)),
+        machine("dragonfly", (3, 2, 4)),
+        machine("dragonfly", (2, 4, 3)),
     ],
-    ids=lambda net: str(net["geometry"]),
+    ids=lambda net: f"{net['topology']}-{net['geometry']}",
 )
-def test_switches_of_a_fat_tree_that_minimal_routes_meet(net: dict[str, Any]) -> None:
+def test_switches_that_minimal_routes_meet(net: dict[str, Any]) -> None:
     built = _simulator.Network(net)
     facts = built.facts()
     each = facts["nodes_per_switch"]
