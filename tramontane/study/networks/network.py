@@ -144,7 +144,7 @@ PISCES_16_BANDWIDTHS: tuple[int, int] = simulator().PISCES_16_BANDWIDTHS
 """The least and the largest that it has [B/s]."""
 
 
-_AT_ONCE = 4096
+_AT_ONCE = 256
 """Switches whose links are looked at together."""
 
 
