@@ -529,3 +529,31 @@ def test_noting_why_ranks_wait_takes_the_memory_that_is_expected(count: int, ran
         )
     )
     assert 1 / 1.3 < expected / taken < 1.3
+
+
+COUNTED = {
+    "halo": (10_000, {"kind": "halo", "width": 2, "grid": [2000, 1600, 8]}, BIG),
+    "allreduce": (1000, {"kind": "allreduce", "algorithm": "recursive-doubling", "count": 10_000}, BIG),
+    "transposition": (400, {"kind": "transposition", "algorithm": "ring-k", "radix": 4, "grid": [480, 480, 8]}, TORUS),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize("bins", [64, 1024])
+def test_what_links_carry_over_time_takes_less_memory_than_expected_yet_not_far_less(name: str, bins: int) -> None:
+    """If all links had bins, those of the halo would take 1.6 GB."""
+    ranks, workload, machine = COUNTED[name]
+    point = made(workload, ranks, machine, statistics={"links": "hottest", "bins": bins})
+    taken = simulate(point).data["peak_rss_bytes"]
+    assert taken < estimate(point).memory_bytes < 4 * taken
+
+
+def test_bins_take_no_more_than_all_links_have() -> None:
+    """A ring of two switches, which all packets pass."""
+    machine = {"topology": "torus", "geometry": [2, 1, 1], "nodes_per_switch": 8}
+    workload = {"kind": "transposition", "algorithm": "burst", "grid": [4800, 480, 80]}
+    few, all_ = (
+        estimate(made(workload, 16, machine, statistics={"links": "hottest"} | more)) for more in ({}, {"bins": 64})
+    )
+    ports = 2 * network(machine).ports + 16
+    assert all_.memory_bytes - few.memory_bytes == 32 * 64 * ports

@@ -107,6 +107,7 @@ def estimate(point: Point, posted: float | None = None) -> Cost:
         ports = used_ports(net, nodes * machine.node.nics, scattered=any(map(is_scattered, _rules(point))))
         state = (
             ports * (speed["bytes_per_port"] + net.virtual_channels * speed["bytes_per_channel"] + _counting(point))
+            + _bins(point, ports, sum(entering), hops)
             + nodes * point.ranks_per_node * speed["bytes_per_rank"]
             + max(
                 (_bytes_at_once(point, part, each, posted) for part, each in zip(parts, visits, strict=True)), default=0
@@ -192,15 +193,33 @@ def _diaries(point: Point, places: int, messages: float) -> float:
 
 
 def _counting(point: Point, *, on_accelerator: bool = False) -> int:
-    """Return the memory that counting what a link carries takes [B]: a cache line and `UseOfBin` of the simulator.
+    """Return the memory that counting what a link carries takes [B]: a cache line.
 
-    On an accelerator each link has its bins, and only those; else one that is told has notes before.
+    On an accelerator it has its bins, too, each a `UseOfBin` of the simulator.
     """
     asked = point.statistics
     if asked.links is None:
         return 0
-    of_bin = 16 if on_accelerator else 32 if asked.links != BY_CLASS else 0
-    return 64 + of_bin * (asked.bins or 0)
+    return 64 + (16 * (asked.bins or 0) if on_accelerator else 0)
+
+
+def _bins(point: Point, ports: int, entering: float, hops: float) -> float:
+    """Return the memory that bins of links take which are told one by one [B]: notes of the simulator, and `UseOfBin`.
+
+    Of a packet at a link there are a note of the queue before it and one of each bin that it passes in, at most; links
+    get bins when the notes take as much. A run lasts as long as packets pass an interface, and ranks start, at least;
+    in the first repeats bins are narrower than at the end.
+    """
+    asked, machine = point.statistics, point.network
+    if asked.bins is None or asked.links == BY_CLASS:
+        return 0.0
+    slowest = min(machine.injection.bandwidth, *(filled(each.bandwidth) for each in machine.links.values()))
+    passing = entering * machine.packet / (point.rank_mapping.nodes * machine.node.nics * machine.injection.bandwidth)
+    lasting = passing + (machine.injection.latency + point.start_jitter / 2) / 10**12
+    in_bins = 1 + asked.bins * machine.packet / slowest / max(lasting, 1e-12) * (
+        1 + math.log(point.workload.repeated or 1)
+    )
+    return min(32.0 * asked.bins * ports, 8 * (entering + hops) * (1 + in_bins))
 
 
 def _elsewhere(point: Point, messages: int, hops: float) -> tuple[float, float]:
