@@ -79,9 +79,8 @@ def _check_derived(experiment: Experiment) -> None:
     given = {split(key) for key in (*own, *itertools.chain.from_iterable(experiment.zip))}
     for key in experiment.derive:
         if split(key) in given:
-            origin = experiment.origin("derive", key)
             problem = f"'{key}' is a dimension"
-            raise InputError(origin.source, origin.key, key, "what no dimension sets", problem=problem)
+            raise experiment.origin("derive", key).mistake(key, "what no dimension sets", problem=problem)
 
 
 def _check_axes(experiment: Experiment) -> None:
@@ -90,9 +89,8 @@ def _check_axes(experiment: Experiment) -> None:
     for key, names in (("lines", figure.line_dimensions), ("reduce", tuple(figure.reduce))):
         for name in names:
             if name in taken:
-                origin = experiment.origin("figure", key)
                 problem = f"found {show(name)}, which is used already"
-                raise InputError(origin.source, origin.key, name, "each dimension once", problem=problem)
+                raise experiment.origin("figure", key).mistake(name, "each dimension once", problem=problem)
             taken.append(name)
     for key, given in (("reduce", figure.reduce), ("best", figure.best)):
         if given and figure.kind != "scaling":
@@ -123,8 +121,7 @@ def _check_names(expansion: Expansion) -> None:
 
 def _check_text(text: str, origin: Origin) -> None:
     if "$" in text and not _can_be_drawn(text):
-        allowed = r"a formula of TeX between two $, as matplotlib reads it, or \$ for a dollar sign"
-        raise InputError(origin.source, origin.key, text, allowed)
+        raise origin.mistake(text, r"a formula of TeX between two $, as matplotlib reads it, or \$ for a dollar sign")
 
 
 def _can_be_drawn(text: str) -> bool:
@@ -159,12 +156,8 @@ def _check_results(expansion: Expansion) -> None:
     figure, experiment = expansion.experiment.figure, expansion.experiment
     points = list(expansion.unique().values())
     if not points:
-        origin = experiment.origin(
-            "exclude" if experiment.exclude else "scales", *([] if experiment.exclude else [expansion.scale])
-        )
-        raise InputError(
-            origin.source, origin.key, None, "a point at least", problem=f"no point is left at scale {expansion.scale}"
-        )
+        origin = experiment.origin(*(["exclude"] if experiment.exclude else ["scales", expansion.scale]))
+        raise origin.mistake(None, "a point at least", problem=f"no point is left at scale {expansion.scale}")
     if figure.kind == "steps" and any(point.workload.kind == "jobs" for point in points):
         problem = "found steps, of several jobs, which pass side by side"
         raise InputError(experiment.path, "figure.kind", figure.kind, "another, or points of one job", problem=problem)
@@ -228,7 +221,7 @@ def _check_twice(expansion: Expansion) -> None:
             if points and first != value:
                 problem = f"found {show(first)} and {show(value)}, which give the same points"
                 origin = experiment.origin("cross" if keys[name] in experiment.cross else "zip", keys[name])
-                raise InputError(origin.source, origin.key, value, "each value once", problem=problem)
+                raise origin.mistake(value, "each value once", problem=problem)
 
 
 def _check_series(experiment: Experiment) -> None:
