@@ -18,6 +18,9 @@ from tramontane.study.workloads.programs import Program
 
 _SERIES, _MACHINE = "series", "machine"
 
+#: Kinds of figures that show one point of each series.
+_OF_SERIES = ("congestion-matrix", "delay-distribution")
+
 
 def _searched(point: Point) -> bool:
     return point.workload.is_search
@@ -173,18 +176,15 @@ def _check_results(expansion: Expansion) -> None:
                 where=f"scale {expansion.scale}",
             )
     others = [name for name, values in expansion.dims.items() if name != MEMBER and len(values) > 1]
-    several = [name for name in others if name != _MACHINE]
-    if figure.kind == "link-map" and several:
-        problem = f"found link-map, with several points a machine, by {', '.join(several)}"
-        raise InputError(experiment.path, "figure.kind", figure.kind, "one point a machine", problem=problem)
-    several = [name for name in others if name not in (figure.x, "radix")]
-    if figure.kind == "radix" and several:
-        problem = f"found radix, with several best ones at an x, by {', '.join(several)}"
-        raise InputError(experiment.path, "figure.kind", figure.kind, "one best radix at each x", problem=problem)
-    several = [name for name in others if name not in _lines(experiment, expansion.dims)]
-    if figure.kind in ("congestion-matrix", "delay-distribution") and several:
-        problem = f"found {figure.kind}, with several points a series, by {', '.join(several)}"
-        raise InputError(experiment.path, "figure.kind", figure.kind, "one point a series", problem=problem)
+    for kinds, apart, what, allowed in (
+        (("link-map",), (_MACHINE,), "points a machine", "one point a machine"),
+        (("radix",), (figure.x, "radix"), "best ones at an x", "one best radix at each x"),
+        (_OF_SERIES, _lines(experiment, expansion.dims), "points a series", "one point a series"),
+    ):
+        several = [name for name in others if name not in apart]
+        if figure.kind in kinds and several:
+            problem = f"found {figure.kind}, with several {what}, by {', '.join(several)}"
+            raise InputError(experiment.path, "figure.kind", figure.kind, allowed, problem=problem)
     if figure.kind == "pattern" and any(point.workload != points[0].workload for point in points):
         problem = "found pattern, of several workloads"
         raise InputError(experiment.path, "figure.kind", figure.kind, "one workload", problem=problem)
