@@ -23,7 +23,6 @@ from tramontane.campaign.verification import OF_THE_RUN
 from tramontane.errors import InputError
 from tramontane.study import Point, expand, list_experiments, load_experiment
 from tramontane.substrates import devices
-from tramontane.substrates.search import is_search
 from tramontane.substrates.simulator import as_simulated
 
 from .points import allreduce, machine, point, transposition
@@ -334,7 +333,8 @@ def smoke_points() -> list[Point]:
     """All points of experiments at scale smoke that the embedded simulator runs once."""
     experiments = [load_experiment(file) for file in list_experiments(ROOT)]
     points = {key: point for each in experiments for key, point in expand(each, "smoke").unique().items()}
-    return [point for _, point in sorted(points.items()) if point.substrate == "simulator" and not is_search(point)]
+    own = [point for _, point in sorted(points.items()) if point.substrate == "simulator"]
+    return [point for point in own if not point.workload.is_search]
 
 
 @pytest.mark.long
