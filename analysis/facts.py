@@ -117,8 +117,7 @@ def machine_text(name: str, machine: Mapping[str, Any]) -> str:
             "{} levels, {} down ports".format(*geometry) if tree else TIMES.join(map(formatting.number, geometry))
         )
     if machine.get("nodes_per_switch") and machine.get("topology") != "fattree":
-        number = machine["nodes_per_switch"]
-        facts.append(f"{number} node{'s' if number != 1 else ''} per switch")
+        facts.append(f"{formatting.plural(machine['nodes_per_switch'], 'node')} per switch")
     if machine.get("routing"):
         facts.append(f"{machine['routing']} routing")
     topology = machine.get("topology")

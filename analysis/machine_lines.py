@@ -23,7 +23,7 @@ def draw(study: Mapping[str, Any], stem: Path) -> list[Path]:
         return []
     parameters = study["parameters"]
     across = list(range(len(parameters)))
-    places = _middled(np.array(study["places"]), parameters)
+    places = middled(np.array(study["places"]), parameters)
     with context():
         figure, axes = plt.subplots(figsize=(inches("page"), _HEIGHT), layout="constrained")
         for own in machines[BEST:]:
@@ -53,7 +53,7 @@ def draw(study: Mapping[str, Any], stem: Path) -> list[Path]:
     return files
 
 
-def _middled(places: np.ndarray[Any, Any], parameters: list[Mapping[str, Any]]) -> np.ndarray[Any, Any]:
+def middled(places: np.ndarray[Any, Any], parameters: list[Mapping[str, Any]]) -> np.ndarray[Any, Any]:
     """Return the places with choices in the middle of their parts: where inside says nothing."""
     found = places.copy()
     for number, own in enumerate(parameters):

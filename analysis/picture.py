@@ -5,7 +5,6 @@ by hand: groups, levels and links are those of the network that is simulated.
 """
 
 import argparse
-import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -162,20 +161,11 @@ def bare(figure: "Figure", cell: "SubplotSpec", words: str = "") -> "Axes":
 
 
 def _groups(figure: "Figure", cell: "SubplotSpec", layout: Layout, colours: "Sequence[ColorType]") -> list[Drawn]:
-    net, links = layout.net, layout.links
-    chosen = thinned(net.groups, MOST_GROUPS)
-    words = some(len(chosen), net.groups, "group")
+    place = places_of_groups(layout)
     nodes = some(layout.nodes, layout.nodes, "node")
-    axes = bare(figure, cell, f"{words} of {nodes}; a line is all links between two")
-    place = {int(group): at for group, at in zip(chosen, ring(len(chosen)), strict=True)}
-    tops = np.flatnonzero(layout.group == NOBODY)
-    if len(tops):
-        place[NOBODY] = np.zeros(2)
-    from_, to = layout.group[links.source], layout.group[links.target]
-    known = np.isin(from_, list(place)) & np.isin(to, list(place)) & (from_ != to)
-    pairs, numbers = np.unique(
-        np.column_stack([from_[known], to[known], links.link_class[known]]), axis=0, return_counts=True
-    )
+    axes = bare(figure, cell, f"{some_groups(layout)} of {nodes}; a line is all links between two")
+    known, from_, to = between_groups(layout, place)
+    pairs, numbers = np.unique(np.column_stack([from_, to, layout.links.link_class[known]]), axis=0, return_counts=True)
     widest = numbers.max() if len(numbers) else 1
     thin = min(1.0, 300 / max(len(pairs), 1))  # else a full graph of groups is a disc
     halved = one_way(pairs[:, 0], pairs[:, 1], pairs[:, 2]).tolist()
@@ -185,13 +175,37 @@ def _groups(figure: "Figure", cell: "SubplotSpec", layout: Layout, colours: "Seq
             width = thin * (0.25 + 1.5 * number / widest)
             axes.plot([x0, x1], [y0, y1], color=colours[kind], linewidth=width, alpha=0.6, zorder=1,
                       solid_capstyle="butt")  # fmt: skip
-    at = np.array([place[int(group)] for group in chosen])
-    axes.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
-    axes.plot(at[:, 0], at[:, 1], "o", color="white", markeredgecolor="#333333", markersize=5, zorder=3)
-    if len(tops):
-        axes.text(0, 0, f"{len(tops):,}\nswitches\nabove", ha="center", va="center", fontsize=6, zorder=4,
-                  bbox={"boxstyle": "round", "facecolor": "white", "edgecolor": "#333333"})  # fmt: skip
+    mark_groups(axes, place, f"{np.count_nonzero(layout.group == NOBODY):,}\nswitches\nabove")
     return [Drawn(axes)]
+
+
+def some_groups(layout: Layout) -> str:
+    """Return how many groups are drawn of those that are there."""
+    return some(min(layout.net.groups, MOST_GROUPS), layout.net.groups, "group")
+
+
+def places_of_groups(layout: Layout) -> dict[int, Places]:
+    """Return where groups are drawn: on a ring, and in its middle the switches above them, if there are any."""
+    chosen = thinned(layout.net.groups, MOST_GROUPS)
+    place = {int(group): at for group, at in zip(chosen, ring(len(chosen)), strict=True)}
+    return place | ({NOBODY: np.zeros(2)} if np.any(layout.group == NOBODY) else {})
+
+
+def between_groups(layout: Layout, place: dict[int, Places]) -> tuple[NDArray[np.bool_], Switches, Switches]:
+    """Return which links lead from one group that is drawn to another, and these groups."""
+    from_, to = layout.group[layout.links.source], layout.group[layout.links.target]
+    known = np.isin(from_, list(place)) & np.isin(to, list(place)) & (from_ != to)
+    return known, from_[known], to[known]
+
+
+def mark_groups(axes: "Axes", place: dict[int, Places], above: str) -> None:
+    """Draw the groups, and in their middle words for the switches above them."""
+    at = np.array([where for group, where in place.items() if group != NOBODY])
+    axes.plot(at[:, 0], at[:, 1], "o", color="white", markeredgecolor="#333333", markersize=5, zorder=3)
+    axes.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
+    if NOBODY in place:
+        axes.text(0, 0, above, ha="center", va="center", fontsize=6, zorder=4,
+                  bbox={"boxstyle": "round", "facecolor": "white", "edgecolor": "#333333"})  # fmt: skip
 
 
 def _group(figure: "Figure", cell: "SubplotSpec", layout: Layout, colours: "Sequence[ColorType]") -> list[Drawn]:
@@ -229,22 +243,12 @@ def _group(figure: "Figure", cell: "SubplotSpec", layout: Layout, colours: "Sequ
     return [Drawn(axes, handles)]
 
 
-def _sizes(layout: Layout) -> list[int]:
-    """Return the sizes of the network's dimensions, if its switches are numbered along them; else nothing."""
-    sizes: list[int] = []
-    for size in layout.net.geometry:
-        if math.prod(sizes) == layout.net.switches:
-            break
-        sizes.append(size)
-    return sizes if math.prod(sizes) == layout.net.switches else []
-
-
 def chosen_of(layout: Layout, members: Switches) -> Switches:
     """Return the switches of a group that are drawn: all, as many dimensions as there is room for, or every so many."""
     if len(members) <= MOST_SWITCHES:
         return members
     block = 1
-    for size in _sizes(layout):
+    for size in layout.net.extents:
         if block * size > MOST_SWITCHES:
             return members[:block] if block > 1 else members[:MOST_SWITCHES]
         block *= size
@@ -261,7 +265,7 @@ def inside(layout: Layout, switches: Switches) -> Places:
             place[row] = np.column_stack([(np.arange(len(row)) + 0.5) / len(row), np.full(len(row), 0.6 * height)])
         return place
     rest, step, wide = np.arange(len(switches)), [1.0, 1.0], [1, 1]
-    for number, size in enumerate(_sizes(layout)):
+    for number, size in enumerate(layout.net.extents):
         axis = number % 2
         place[:, axis] += rest % size * step[axis]
         wide[axis] *= min(size, int(rest.max()) + 1)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 #: What a legend says of them.
 LABEL = "as printed"
-#: Their marker; its size and the width of its lines in points.
-MARKER, SIZE, WIDTH = "x", 5.5, 1.1
+#: Their marker, with its size and the width of its lines in points.
+MARK: dict[str, Any] = {"linestyle": "", "marker": "x", "markersize": 5.5, "markeredgewidth": 1.1}
 
 
 def marks(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
@@ -71,14 +71,8 @@ def draw(axes: "Axes", found: pd.DataFrame, looks: Mapping[str, style.SeriesStyl
     from matplotlib.lines import Line2D  # noqa: PLC0415
 
     for name, own in found.groupby("series"):
-        _line(axes, own, looks[str(name)].colour)
-    if found.empty:
-        return []
-    return [Line2D([], [], color="0.3", marker=MARKER, linestyle="", ms=SIZE, mew=WIDTH, label=LABEL)]
-
-
-def _line(axes: "Axes", own: pd.DataFrame, colour: str) -> None:
-    axes.plot(own["x"], own["y"], linestyle="", marker=MARKER, color=colour, ms=SIZE, mew=WIDTH, zorder=4)
+        axes.plot(own["x"], own["y"], color=looks[str(name)].colour, zorder=4, **MARK)
+    return [] if found.empty else [Line2D([], [], color="0.3", label=LABEL, **MARK)]
 
 
 def _told(dataset: xr.Dataset) -> list[dict[str, Any]]:

@@ -240,7 +240,7 @@ def drawings(folder: Path, page: Path) -> list[Drawing]:
     for file in sorted(folder.glob("*.svg")):
         number = int(re.sub(r"\D", "", file.stem) or 0)
         heading = f"Figure {number}" if number else file.stem
-        anchor = anchor_of(file.stem).replace("experiment", "drawing")
+        anchor = anchor_of(file.stem, "drawing")
         picture = Markup(svg.inline_file(file, anchor, heading))
         text = file.with_suffix(".txt")
         words = text.read_text(encoding="utf-8").strip() if text.exists() else ""

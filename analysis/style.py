@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tramontane.support.files import write_atomically
+from tramontane.support.layout import FIGURE_FORMATS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +31,6 @@ SERIES_FILE = Path(__file__).with_name("series.yaml")
 WIDTHS_CM: Mapping[str, float] = {"one-column": 8.3, "two-column": 12.0, "page": 17.0}
 #: Height over width of a panel.
 ASPECT = 0.72
-FORMATS = ("svg", "png", "pdf")
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def save(figure: "Figure", stem: Path) -> list[Path]:
     Returns
     -------
     list of Path
-        The files, in the order of `FORMATS`.
+        The files, in the order of `tramontane.support.layout.FIGURE_FORMATS`.
     """
     stem.parent.mkdir(parents=True, exist_ok=True)
     # A value of None leaves the entry out: no dates, hence the same bytes each time.
@@ -221,9 +221,9 @@ def save(figure: "Figure", stem: Path) -> list[Path]:
         "png": {"Software": None},
         "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     }
-    paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in FORMATS]
+    paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in FIGURE_FORMATS]
     with context():
-        for path, suffix in zip(paths, FORMATS, strict=True):
+        for path, suffix in zip(paths, FIGURE_FORMATS, strict=True):
             drawn = io.BytesIO()
             figure.savefig(drawn, format=suffix, metadata=metadata[suffix])
             write_atomically(path, drawn.getvalue())

@@ -19,20 +19,21 @@ from analysis import style
 from analysis.figures.panel import SOFT, Drawn, Panel, compose
 from analysis.picture import (
     MOST_DRAWN,
-    MOST_GROUPS,
     NOBODY,
     Layout,
     Places,
     Switches,
     bare,
+    between_groups,
     chosen_of,
     curve,
     inside,
     make_room,
-    ring,
+    mark_groups,
+    places_of_groups,
     some,
+    some_groups,
     status,
-    thinned,
 )
 from tramontane.errors import InputError
 from tramontane.results.timeline import CAUSES
@@ -154,26 +155,16 @@ def _lines(axes: "Axes", lines: list[Places], loads: Loads, colours: "ScalarMapp
 def _groups(
     figure: "Figure", cell: "SubplotSpec", layout: Layout, loads: Loads, colours: "ScalarMappable"
 ) -> list[Drawn]:
-    links, net = layout.links, layout.net
-    chosen = thinned(net.groups, MOST_GROUPS)
-    place = {int(group): at for group, at in zip(chosen, ring(len(chosen)), strict=True)}
-    if np.any(layout.group == NOBODY):
-        place[NOBODY] = np.zeros(2)
-    from_, to = layout.group[links.source], layout.group[links.target]
-    known = np.isin(from_, list(place)) & np.isin(to, list(place)) & (from_ != to)
-    first, last = np.minimum(from_, to)[known], np.maximum(from_, to)[known]
-    pairs, of_pair = np.unique(np.column_stack([first, last]), axis=0, return_inverse=True)
+    place = places_of_groups(layout)
+    known, from_, to = between_groups(layout, place)
+    ends = np.column_stack([np.minimum(from_, to), np.maximum(from_, to)])
+    pairs, of_pair = np.unique(ends, axis=0, return_inverse=True)
     busiest = np.zeros(len(pairs))
     np.maximum.at(busiest, of_pair.ravel(), loads[known])
-    axes = bare(figure, cell, some(len(chosen), net.groups, "group"))
+    axes = bare(figure, cell, some_groups(layout))
     lines = [np.array([place[a], place[b]]) for a, b in pairs.tolist()]
     _lines(axes, lines, busiest, colours, 1.6 if len(pairs) < 100 else 0.6)
-    at = np.array([place[int(group)] for group in chosen])
-    axes.plot(at[:, 0], at[:, 1], "o", color="white", markeredgecolor="#333333", markersize=5, zorder=3)
-    axes.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
-    if NOBODY in place:
-        axes.text(0, 0, "above", ha="center", va="center", fontsize=6, zorder=4,
-                  bbox={"boxstyle": "round", "facecolor": "white", "edgecolor": "#333333"})  # fmt: skip
+    mark_groups(axes, place, "above")
     return [Drawn(axes, colours=colours, colour_label=LABEL)]
 
 

@@ -30,15 +30,12 @@ def seconds(checkout: Path, point: Path) -> float:
 
 def main() -> None:
     """Print for each point how many times faster this checkout is."""
+    points = {path.stem: path.resolve() for path in sorted((HERE / "points").glob("**/*.yaml"))}
     parser = argparse.ArgumentParser(prog="python -m benchmarks.alternate", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("checkout", type=Path, help="another checkout, set up")
     parser.add_argument("--rounds", type=int, default=9, help="runs of each point by each checkout")
-    parser.add_argument("--only", nargs="+", metavar="POINT", help="these points, long or not")
+    parser.add_argument("--only", nargs="+", choices=points, metavar="POINT", help="these points, long or not")
     arguments = parser.parse_args()
-    points = {path.stem: path.resolve() for path in sorted((HERE / "points").glob("**/*.yaml"))}
-    unknown = set(arguments.only or ()) - set(points)
-    if unknown:
-        parser.error(f"unknown point {', '.join(sorted(unknown))}; allowed: {', '.join(points)}")
     chosen = arguments.only or [name for name, path in points.items() if path.parent.name != "long"]
     table = Table(title=f"CPU time of {arguments.checkout} over that of this checkout, {arguments.rounds} rounds")
     for heading in ("point", "there [s]", "here [s]", "ratio, median", "lowest", "highest"):

@@ -329,9 +329,7 @@ class Files(Measured):
 
     def complaint(self) -> str:
         """Return what the program has complained of first; empty if it has not."""
-        prefix = f"{pnetcdf.NAME}: "
-        lines = self._text(self.stderr).splitlines()
-        return next((line.removeprefix(prefix) for line in lines if line.startswith(prefix)), "")
+        return complaint(self._text(self.stderr), pnetcdf.NAME)
 
     @run_before("performance")
     def set_values(self) -> None:

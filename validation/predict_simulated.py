@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tramontane.calibration.collectives import predicting
 from tramontane.calibration.collectives.calibrate import Calibrated, Predictor, calibrate
-from tramontane.calibration.collectives.leaving_out import widest
+from tramontane.calibration.collectives.leaving_out import interval_of, widest
 from tramontane.calibration.collectives.points import FEWER, PACKETS
-from tramontane.calibration.collectives.predicting import Prediction, interval_of, write_predictions
+from tramontane.calibration.collectives.predicting import Prediction, write_predictions
 from tramontane.calibration.collectives.presentation import as_text
 from tramontane.study.systems.timed_collectives import Case
 

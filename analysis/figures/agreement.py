@@ -4,7 +4,7 @@ The data are those of `tramontane compare --dataset`: rows with their ratio ours
 column of dots on the line at 1; the shaded band is 5 % to both sides.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -76,20 +76,21 @@ def numbers_of(name: str, ratio: "np.ndarray") -> list[str]:
     return [name, formatting.number(len(ratio)), *ends]
 
 
-def _texts(dataset: xr.Dataset, name: str) -> list[str]:
-    return [str(value) for value in dataset[name].values]
+def texts(dataset: xr.Dataset, name: str) -> "np.ndarray[Any, np.dtype[np.object_]]":
+    """Return a variable of rows as texts."""
+    return np.array([str(value) for value in dataset[name].values], dtype=object)
 
 
 def _lines(dataset: xr.Dataset) -> "np.ndarray":
     """Return network and routing of each row, which name its line."""
-    pairs = zip(_texts(dataset, "topology"), _texts(dataset, "routing"), strict=True)
+    pairs = zip(texts(dataset, "topology"), texts(dataset, "routing"), strict=True)
     return np.array([f"{topology}, {routing}" for topology, routing in pairs], dtype=object)
 
 
 def _draw_dots(axes: "Axes", dataset: xr.Dataset, lines: "np.ndarray", names: list[str]) -> "list[Line2D]":
     """Draw the band and a series of dots for each operation; return the legend's entries."""
     ratio = np.asarray(dataset["ratio"].values, dtype=np.float64)
-    workload = np.array(_texts(dataset, "workload"), dtype=object)
+    workload = texts(dataset, "workload")
     place = np.array([names.index(line) for line in lines], dtype=np.float64)
     present = [name for name in LOOKS if name in workload] + sorted(set(workload) - set(LOOKS))
     axes.axvspan(1 - BAND, 1 + BAND, color="#dddddd", linewidth=0, zorder=0)

@@ -35,12 +35,23 @@ _STEPS = (
     (1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9),
     tuple(np.arange(1, 10, 0.1)),
 )
+#: Most named ticks of a logarithmic axis; its margin on both sides, as a part of the range.
+MOST_TICKS, MARGIN = 7, 0.06
+
 #: Characters of a line of a legend in axes as wide as a column of a journal, and least of a name of an axis.
 LINE, LEAST = 30, 12
 #: Most of the axes' height that a legend takes inside them.
 MOST = 0.5
 #: What matplotlib reads as a formula, and what stands for a blank in one while lines are broken.
 _FORMULA, _NO_BREAK = re.compile(r"\$[^$]*\$"), "\0"
+#: What dots look like that may lie close together.
+DOTS: dict[str, Any] = {
+    "linestyle": "none",
+    "markersize": 3.2,
+    "markeredgecolor": "white",
+    "markeredgewidth": 0.3,
+}
+
 #: Places of the legend inside the axes, in order of preference.
 _PLACES: "tuple[LegendLocType, ...]" = (
     "upper right",
@@ -52,7 +63,7 @@ _PLACES: "tuple[LegendLocType, ...]" = (
 )
 
 
-def log_ticks(low: float, high: float, values: Sequence[float] = (), most: int = 7) -> list[float]:
+def log_ticks(low: float, high: float, values: Sequence[float] = ()) -> list[float]:
     """Ticks of a logarithmic axis that a reader can name.
 
     Decades where there are at least three of them (10^2, 10^3, ...); on shorter axes the values themselves if they are
@@ -64,8 +75,6 @@ def log_ticks(low: float, high: float, values: Sequence[float] = (), most: int =
         Limits of the axis, both positive.
     values
         Where points were measured; empty if they have no meaning as ticks (times).
-    most
-        Largest number of ticks.
 
     Returns
     -------
@@ -74,7 +83,7 @@ def log_ticks(low: float, high: float, values: Sequence[float] = (), most: int =
     """
     inside = sorted({v for v in values if low <= v <= high})
     decades = math.log10(high / low)
-    if inside and len(inside) <= most and decades < 3.2:
+    if inside and len(inside) <= MOST_TICKS and decades < 3.2:
         apart = [math.log10(b / a) for a, b in itertools.pairwise(inside)]
         if not apart or min(apart) > decades / 6.5:
             return inside
@@ -83,8 +92,8 @@ def log_ticks(low: float, high: float, values: Sequence[float] = (), most: int =
         ticks = _steps_inside(low, high, steps)
         if len(ticks) >= 3:
             break
-    if len(ticks) > most:
-        stride = math.ceil(len(ticks) / most)
+    if len(ticks) > MOST_TICKS:
+        stride = math.ceil(len(ticks) / MOST_TICKS)
         ticks = [t for t in ticks if round(math.log10(t)) % stride == 0] if steps == (1,) else ticks[::stride]
     return ticks
 
@@ -143,10 +152,10 @@ def set_log_axis(axis: "Axis", low: float, high: float, values: Sequence[float] 
     axis.set_minor_formatter(NullFormatter())
 
 
-def padded(values: Sequence[float], margin: float = 0.06, least: float = 3.0) -> tuple[float, float]:
-    """Return limits of a logarithmic axis: a `margin` of the range on both sides, at least a factor `least` in all."""
+def padded(values: Sequence[float], least: float = 3.0) -> tuple[float, float]:
+    """Return limits of a logarithmic axis: a margin on both sides of the range, at least a factor `least` in all."""
     low, high = min(values), max(values)
-    pad = (high / low) ** margin
+    pad = (high / low) ** MARGIN
     low, high = low / pad, high * pad
     if high / low < least:
         widen = math.sqrt(least * low / high)
@@ -156,18 +165,7 @@ def padded(values: Sequence[float], margin: float = 0.06, least: float = 3.0) ->
 
 def dots(axes: "Axes", x: "Values", y: "Values", look: SeriesStyle, name: str) -> "list[Line2D]":
     """Draw the dots of a series, which may lie close together, and return its entry of the legend."""
-    return axes.plot(
-        x,
-        y,
-        linestyle="none",
-        color=look.colour,
-        marker=look.marker,
-        markersize=3.2,
-        markeredgecolor="white",
-        markeredgewidth=0.3,
-        label=name,
-        zorder=3,
-    )
+    return axes.plot(x, y, color=look.colour, marker=look.marker, label=name, zorder=3, **DOTS)
 
 
 def in_lines(name: str, most: int = LINE) -> str:

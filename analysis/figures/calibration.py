@@ -6,7 +6,7 @@ number of ranks that share no processor.
 """
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
@@ -47,12 +47,7 @@ def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
         times, below = (figure.add_subplot(grid[row]) for row in range(2))
         unit, seconds = formatting.time_unit([*best, *fitted])
         shortest, usual = style.series_style("ring-k"), style.series_style("burst")
-        dots: dict[str, Any] = {
-            "linestyle": "none",
-            "markersize": 3.2,
-            "markeredgecolor": "white",
-            "markeredgewidth": 0.3,
-        }
+        dots = axis_tools.DOTS
         handles = [
             *times.plot(size, median / seconds, marker=usual.marker, color="#bbbbbb", label="median", **dots),
             *times.plot(size, best / seconds, marker=shortest.marker, color=shortest.colour, label="shortest", **dots),

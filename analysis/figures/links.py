@@ -187,7 +187,7 @@ def _mean_over_ranks(dataset: xr.Dataset) -> xr.DataArray:
     return waited.weighted(begins.diff("rank_bin")).mean("rank_bin")
 
 
-def hottest_table(dataset: xr.Dataset, spec: FigureSpec, most: int = NAMED) -> pd.DataFrame:
+def hottest_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
     """Rows ``group, label, x, link, name, load, queue [B]``: of each series the links between switches that carry most.
 
     They are those of the first member, of the class of the busiest one; names are those of their switches.
@@ -206,7 +206,7 @@ def hottest_table(dataset: xr.Dataset, spec: FigureSpec, most: int = NAMED) -> p
                     variable.isel({spec.x: place}).squeeze(drop=True).to_numpy() for variable in variables.values()
                 )
                 between = np.flatnonzero(~np.isin(kind, list(OF_NODES)) & (load > 0))
-                for at in between[kind[between] == kind[between[:1]]][:most]:
+                for at in between[kind[between] == kind[between[:1]]][:NAMED]:
                     words = str(name[at]).removeprefix(f"{kind[at]} link, ").removeprefix("switch ")
                     rows.append((group, label, x, str(kind[at]), words, load[at], queue[at]))
     return _largest(pd.DataFrame(rows, columns=["group", "label", "x", "link", "name", "load", "queue"]))

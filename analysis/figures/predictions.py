@@ -11,7 +11,7 @@ import xarray as xr
 
 from analysis import style
 from analysis.figures import axes as axis_tools
-from analysis.figures.agreement import numbers_of
+from analysis.figures.agreement import numbers_of, texts
 from analysis.figures.panel import Drawn, Panel, Shown
 from analysis.spec import FigureSpec
 from analysis.table import Table
@@ -52,7 +52,7 @@ def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
 
         return Panel(draw, chr(ord("a") + number), title=name)
 
-    algorithms, ratio, names = _texts(dataset, "algorithm"), _ratio(dataset), sorted(set(place))
+    algorithms, ratio, names = texts(dataset, "algorithm"), _ratio(dataset), sorted(set(place))
     rows = [
         numbers_of(f"{name}, {algorithm}", ratio[(place == name) & (algorithms == algorithm)])
         for name in names
@@ -62,12 +62,8 @@ def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:
     return Shown([panel(number, name) for number, name in enumerate(names)], Table(headings, rows))
 
 
-def _texts(dataset: xr.Dataset, name: str) -> "np.ndarray[Any, np.dtype[np.object_]]":
-    return np.array([str(value) for value in dataset[name].values], dtype=object)
-
-
 def _groups(dataset: xr.Dataset) -> "np.ndarray[Any, np.dtype[np.object_]]":
-    return np.asarray(_texts(dataset, "machine") + ", " + _texts(dataset, "operation"), dtype=object)
+    return np.asarray(texts(dataset, "machine") + ", " + texts(dataset, "operation"), dtype=object)
 
 
 def _ratio(dataset: xr.Dataset) -> "np.ndarray[Any, np.dtype[np.float64]]":
@@ -76,7 +72,7 @@ def _ratio(dataset: xr.Dataset) -> "np.ndarray[Any, np.dtype[np.float64]]":
 
 def _draw(axes: "Axes", own: xr.Dataset) -> "list[Line2D]":
     """Draw the rows of one panel; return the legend's entries."""
-    size, ratio, algorithms = np.asarray(own["bytes"].values, float), _ratio(own), _texts(own, "algorithm")
+    size, ratio, algorithms = np.asarray(own["bytes"].values, float), _ratio(own), texts(own, "algorithm")
     ends = [np.asarray(own["measured_s"].values / own[name].values, float) for name in ("high_s", "low_s")]
     for factor, colour in BANDS:
         axes.axhspan(1 / factor, factor, color=colour, linewidth=0, zorder=0)

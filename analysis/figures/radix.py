@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 VARIABLE = "best_radix"
 COLOUR, SPREAD, BOX = "#4477AA", "#bbccdd", "#dfe6ed"
-#: Statistics by the name printed, from top to bottom where they fall together.
-STATISTICS = {"max": "max", "median": "median", "mean": "mean", "min": "min"}
+#: Statistics, from top to bottom where they fall together.
+STATISTICS = ("max", "median", "mean", "min")
 
 
 def radix_table(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
@@ -96,7 +96,7 @@ def _radices(dataset: xr.Dataset, spec: FigureSpec) -> pd.DataFrame:
 
 def statistics(best: "pd.Series[float]") -> dict[str, float]:
     """Return least, largest, median and mean of the best radices that there are."""
-    return {name: float(getattr(best.dropna(), how)()) for name, how in STATISTICS.items()}
+    return {name: float(best.dropna().agg(name)) for name in STATISTICS}
 
 
 def show(dataset: xr.Dataset, spec: FigureSpec) -> Shown:

@@ -88,9 +88,9 @@ class Group:
     links: list[tuple[str, str]]
 
 
-def anchor_of(name: str) -> str:
-    """Return the identifier of an experiment's place in the page."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", f"experiment-{name}").strip("-").lower()
+def anchor_of(name: str, kind: str = "experiment") -> str:
+    """Return the identifier of a place in the page: that of an experiment, or of something else with a name."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", f"{kind}-{name}").strip("-").lower()
 
 
 def section(dataset: xr.Dataset, dataset_file: Path, figures: Path, points: Path, page: Path, root: Path) -> Section:

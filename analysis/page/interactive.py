@@ -69,9 +69,12 @@ def plot(dataset: xr.Dataset) -> str:
     for name, own in rows.groupby("series", sort=False):
         for trace in _traces(own, looks[str(name)], unit):
             figure.add_trace(trace)
-    text: str = figure.to_json(engine="json")
-    # In a page, "<" might end the element that holds the JSON.
-    return json.dumps(json.loads(text), sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")
+    return as_json(json.loads(figure.to_json(engine="json")))
+
+
+def as_json(data: Any) -> str:
+    """Return JSON that may stand in a page, where "<" might end the element that holds it."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _axis(title: str, scale: str) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """The networks that a campaign used: the picture of each, and a table of what it consists of."""
 
 import io
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ import xarray as xr
 from markupsafe import Markup
 
 from analysis import facts, picture, style, svg
+from analysis.page.experiments import anchor_of
 from tramontane.errors import InputError
 from tramontane.results.manifest import common
 from tramontane.study.networks.machines import Machine
@@ -59,7 +59,7 @@ def used(datasets: Mapping[str, xr.Dataset]) -> list[Used]:
         machine = common(each.values())
         if machine.get("topology") not in TOPOLOGIES:
             continue  # a real system's
-        anchor = re.sub(r"[^A-Za-z0-9]+", "-", f"machine-{name}").strip("-").lower()
+        anchor = anchor_of(name, "machine")
         try:
             network = Machine.model_validate(machine, context={"canonical": True})
         except ValueError:

@@ -1,15 +1,17 @@
 """Studies of uncertainty as the page shows them: shares of statements, what decides, and the machines that fit best."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup, escape
 
 from analysis import svg
+from analysis.machine_lines import middled
+from analysis.page import interactive
 from analysis.page.experiments import anchor_of, forms, links
 from analysis.shares import read_study
 from tramontane.claims import published_studies
@@ -180,13 +182,12 @@ def plot(data: Mapping[str, Any]) -> str:
     if not machines:
         return ""
     holds = [len(own["holds"]) for own in machines]
+    places = middled(np.array(data["places"]), data["parameters"])[[own["draw"] for own in machines]]
     axes = []
     for number, own in enumerate(data["parameters"]):
-        values = [data["places"][each["draw"]][number] for each in machines]
-        ticks, words = [0.0, 1.0], own["ends"]
+        values, ticks, words = places[:, number].tolist(), [0.0, 1.0], own["ends"]
         if own["choices"]:
             size = len(own["choices"])
-            values = [(min(int(value * size), size - 1) + 0.5) / size for value in values]
             ticks, words = [(place + 0.5) / size for place in range(size)], own["choices"]
         name = own["name"].replace("_", " ")
         axes.append({"label": name, "values": values, "range": [0, 1], "tickvals": ticks, "ticktext": words})
@@ -200,5 +201,4 @@ def plot(data: Mapping[str, Any]) -> str:
         "tickfont": {"size": 9},
     }
     layout = {"height": 520, "margin": {"l": 60, "r": 60, "t": 110, "b": 30}, "template": {}}
-    text = json.dumps({"data": [trace], "layout": layout}, sort_keys=True, separators=(",", ":"))
-    return text.replace("<", "\\u003c")
+    return interactive.as_json({"data": [trace], "layout": layout})

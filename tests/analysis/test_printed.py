@@ -33,7 +33,9 @@ def test_printed_times_are_crosses_of_the_curves_colour(factory: Factory) -> Non
     seconds = {str(first): 0.25, str(second): 0.5, "3": 9.0}
     dataset = told(dataset, ("time_s", {"series": name}, seconds), ("wall_s", {"series": name}, {str(first): 7.0}))
     axes = draw(dataset).axes[0]
-    (marks,) = [line for line in axes.get_lines() if line.get_marker() == printed.MARKER and len(drawn.xs(line)) > 1]
+    (marks,) = [
+        line for line in axes.get_lines() if line.get_marker() == printed.MARK["marker"] and len(drawn.xs(line)) > 1
+    ]
     np.testing.assert_allclose(drawn.xs(marks), [first, second])
     np.testing.assert_allclose(drawn.ys(marks), [250, 500])
     assert matplotlib.colors.to_hex(marks.get_color()) == style.series_style(name).colour.lower()

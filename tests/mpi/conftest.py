@@ -47,6 +47,14 @@ class Program:
         assert printed is not None
         return printed
 
+    def complaint(self, ranks: int, words: list[str], fault: str) -> str:
+        """Run it with wrong data, and return its one complaint of them."""
+        done = self.start(ranks, *words, "warmup=0", "repetitions=1", f"fault={fault}")
+        assert done.status == 1
+        assert '"verified": false' in done.stdout
+        (complaint,) = (line for line in done.stderr.splitlines() if line.startswith("tramontane-mpi: "))
+        return complaint
+
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Program]:

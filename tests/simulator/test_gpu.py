@@ -19,14 +19,12 @@ import pytest
 
 from benchmarks import devices as benchmark
 from tramontane import _simulator
-from tramontane.campaign.verification import OF_THE_RUN
 from tramontane.errors import InputError
 from tramontane.study import Point, expand, list_experiments, load_experiment
 from tramontane.substrates import devices
-from tramontane.substrates.search import is_search
 from tramontane.substrates.simulator import as_simulated
 
-from .points import allreduce, machine, point, transposition
+from .points import allreduce, machine, point, transposition, without_costs
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "bin" / "nvcc"
@@ -259,7 +257,9 @@ def test_the_kernel_finds_on_a_stand_in_what_processors_find(stand_in: Path) -> 
     requests = [*(([each], {}) for each in [*points, crowded]), (points[:1], several), (points, several)]
     for (asked, _), (found, error, _, held) in zip(requests, on_a_stand_in(stand_in, *requests), strict=True):
         assert (error, held) == ("", HELD)
-        assert [told(each) for each in found] == [told(json_of(_simulator.simulate(each))) for each in asked]
+        assert [without_costs(each) for each in found] == [
+            without_costs(json_of(_simulator.simulate(each))) for each in asked
+        ]
 
 
 @pytest.mark.long
@@ -287,7 +287,7 @@ def test_points_that_find_no_room_beside_others_wait_for_them(stand_in: Path) ->
         stand_in, ([small()] * 3, room), ([small()], too_little)
     )
     assert error == ""
-    assert [told(each) for each in found] == [told(alone)] * 3
+    assert [without_costs(each) for each in found] == [without_costs(alone)] * 3
     assert (none, refused) == (
         [None],
         "device: found a point that takes more than the 0 GiB that were free (a stand-in), allowed: cpu",
@@ -317,24 +317,20 @@ def small(routing: str = "minimal") -> dict[str, Any]:
     return point(8, allreduce(2, count=64), net)
 
 
-def told(result: dict[str, Any]) -> dict[str, Any]:
-    """Return what a result says of the point, not of its run."""
-    return {key: value for key, value in result.items() if key not in OF_THE_RUN}
-
-
 def test_a_result_says_what_simulated_and_does_not_depend_on_it() -> None:
     on_processor = _simulator.simulate(small())
     for device, engine in (("host", "host"), ("auto", "cpu")):
         result = devices.simulate(_simulator, device, small(), 1)
         assert result["engine"] == engine
-        assert told(result) == told(on_processor)
+        assert without_costs(result) == without_costs(on_processor)
 
 
 def smoke_points() -> list[Point]:
     """All points of experiments at scale smoke that the embedded simulator runs once."""
     experiments = [load_experiment(file) for file in list_experiments(ROOT)]
     points = {key: point for each in experiments for key, point in expand(each, "smoke").unique().items()}
-    return [point for _, point in sorted(points.items()) if point.substrate == "simulator" and not is_search(point)]
+    own = [point for _, point in sorted(points.items()) if point.substrate == "simulator"]
+    return [point for point in own if not point.workload.is_search]
 
 
 @pytest.mark.long
@@ -349,7 +345,7 @@ def test_published_studies_have_the_same_results_on_the_host_form() -> None:
                 raise
             refused += 1
             continue
-        assert told(by_lanes) == told(_simulator.simulate(read, 1)), each.id
+        assert without_costs(by_lanes) == without_costs(_simulator.simulate(read, 1)), each.id
     assert refused < len(points) / 4  # pisces-16, ugal-g, causes of waiting
 
 
@@ -424,7 +420,7 @@ def test_where_the_device_fails_auto_says_so_and_takes_the_processor(
     monkeypatch.setattr(extension, "simulate", simulate, raising=False)
     result = devices.simulate(extension, "auto", small(), 1)
     assert result["engine"] == "cpu"
-    assert told(result) == told(_simulator.simulate(small()))
+    assert without_costs(result) == without_costs(_simulator.simulate(small()))
     assert capsys.readouterr().err == f"{said}; a processor takes the point\n"
     with pytest.raises(RuntimeError, match=f"^{said}$"):
         devices.simulate(extension, "gpu", small(), 1)

@@ -12,8 +12,8 @@ from unittest.mock import patch
 
 import pytest
 
+from tests.simulator.points import without_costs
 from tramontane import _simulator
-from tramontane.campaign.verification import OF_THE_RUN
 from tramontane.errors import InputError
 from tramontane.study import Point
 from tramontane.study.traces import traces
@@ -113,11 +113,6 @@ def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "_SHARE", 0)
 
 
-def told(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a result says of the point, and not of the run."""
-    return {key: value for key, value in result.items() if key not in OF_THE_RUN}
-
-
 class Mortal(Simulator):
     """Kills itself when its checkpoint has been written so many times."""
 
@@ -154,7 +149,7 @@ def test_a_killed_point_goes_on_with_the_same_bits(
     for _ in range(2):
         killed(point, file, threads=threads)
     result = run_forked(point, Simulator(3, file))
-    assert told(result) == told(clean)
+    assert without_costs(result) == without_costs(clean)
     assert result["resumed"] == 2
     assert result["cpu_s"] > 0.3 * clean["cpu_s"]
     assert capfd.readouterr().err.count("goes on after") == 2
@@ -170,7 +165,7 @@ def test_newer_kinds_go_on_with_the_same_bits(tmp_path: Path, make: Callable[[Pa
     clean = run_forked(point, Simulator())
     killed(point, file)
     result = run_forked(point, Simulator(2, file))
-    assert told(result) == told(clean)
+    assert without_costs(result) == without_costs(clean)
     assert result["resumed"] == 1
 
 
@@ -192,7 +187,7 @@ def test_each_engine_goes_on_from_what_the_other_has_written(
     clean = run_forked(point, Simulator())
     killed(point, file, device=writer)
     result = run_forked(point, Simulator(2, file, reader))
-    assert told(result) == told(clean)
+    assert without_costs(result) == without_costs(clean)
     assert (result["resumed"], result.get("engine", "cpu")) == (1, reader)
 
 
@@ -209,7 +204,7 @@ def test_only_what_has_not_ended_is_run_again(tmp_path: Path) -> None:
     killed(point, file, lives=4)
     result = run_forked(point, Simulator(1, file))
     clean = run_forked(point, Simulator())
-    assert told(result) == told(clean)
+    assert without_costs(result) == without_costs(clean)
     assert result["cpu_s"] < 3 * clean["cpu_s"]  # with all attempts
 
 
@@ -235,14 +230,14 @@ def test_what_is_damaged_or_of_another_is_told_and_begins_afresh(
 ) -> None:
     small = TRANSPOSITION | {"grid": [1440, 720, 64]}
     point, file = made(TORUS, small, 512), tmp_path / "p.checkpoint"
-    clean = told(run_forked(point, Simulator()))
+    clean = without_costs(run_forked(point, Simulator()))
     killed(point, file)
     monkeypatch.setenv(MINUTES, "10")  # what begins afresh need not write any more
     sound = file.read_bytes()
     for content in damages(sound).values():
         file.write_bytes(content)
         result = run_forked(point, Simulator(1, file))
-        assert told(result) == clean
+        assert without_costs(result) == clean
         assert "resumed" not in result
         assert capfd.readouterr().err.count("the point begins afresh") == 1
     file.write_bytes(sound)

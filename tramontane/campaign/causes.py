@@ -79,7 +79,7 @@ def why(log: Path, root: Path, status: int = 1) -> str:
     text = log.read_text(encoding="utf-8", errors="replace")
     failed = _failures(text)
     said = list(_of_jobs(failed, root))
-    causes = [*_of_file_system(log.parent), *(said or _of_silence(log.parent)), *_of_snakemake(text)]
+    causes = [*filter(None, [system_cause(log.parent)]), *(said or _of_silence(log.parent)), *_of_snakemake(text)]
     if status < 0:
         causes = [ended_by_signal(-status)]
     elif not failed:
@@ -118,12 +118,6 @@ def _failures(text: str) -> list[_Failure]:
         said = refused[1] if refused else f"job {ended[1]} {ended[2]}" if ended else ""
         failures[job[1] if job else block[0]] = _Failure(block[1], logs, said)
     return list(failures.values())
-
-
-def _of_file_system(folder: Path) -> Iterator[str]:
-    cause = system_cause(folder)
-    if cause is not None:
-        yield cause
 
 
 def _of_silence(folder: Path) -> Iterator[str]:

@@ -389,10 +389,8 @@ def _flaw_of_drawing(path: Path) -> str:
 
 
 def _nothing_to_do(plan: Plan) -> str:
-    done = len(plan.points) - plan.left_out
-    if plan.left_out:
-        return f"nothing to do: all {done} points that can be run here are done"
-    return f"nothing to do: all {done} points are done"
+    which = "that can be run here " if plan.left_out else ""
+    return f"nothing to do: all {len(plan.points) - plan.left_out} points {which}are done"
 
 
 def _say(line: str) -> None:

@@ -15,11 +15,6 @@ OURS, NEAREST = "ours", "nearest"
 """Folders of the two machines' datasets."""
 
 
-def folder_of(root: Path, name: str, scale: str) -> Path:
-    """Return the folder of both machines' folders."""
-    return draws.layout_of(root, name, scale).folder / MACHINES
-
-
 def both(of: Answer, root: Path) -> Iterator[tuple[str, dict[str, xr.Dataset]]]:
     """Yield both machines' datasets by experiment, ours first; nothing if no draw has been decided whole.
 
@@ -33,7 +28,7 @@ def both(of: Answer, root: Path) -> Iterator[tuple[str, dict[str, xr.Dataset]]]:
 
 def write(name: str, of: Answer, root: Path) -> Path | None:
     """Write both machines' datasets; return their folder, None if there is no best machine."""
-    folder = folder_of(root, name, of.scale)
+    folder = draws.layout_of(root, name, of.scale).folder / MACHINES
     for machine, found in both(of, root):
         for experiment, dataset in found.items():
             datasets.write(dataset, folder / machine / f"{experiment}.nc")

@@ -379,9 +379,6 @@ class _Source:
         self._note(dataset, select, "congestion_packets", ranks)
         return found
 
-    def computed(self, check: claims.Computed) -> Outcome:
-        return arithmetic.COMPUTATIONS[check.what](check.printed, self.campaign.root)
-
     def about_runs(self, outcomes: Sequence[Outcome]) -> list[str]:
         """Return what to say about ensembles: whether single runs could have decided it."""
         fragile = sum(outcome.fragile for outcome in outcomes)
@@ -464,5 +461,5 @@ _CHECKS: Mapping[type[Check], Callable[..., Outcome]] = {
     claims.Congestion: lambda c, s: distributions.congestion(
         [[s.matrix(name, c.ranks) for name in group] for group in c.order], c.by, c.ranks
     ),
-    claims.Computed: lambda c, s: s.computed(c),
+    claims.Computed: lambda c, s: arithmetic.COMPUTATIONS[c.what](c.printed, s.campaign.root),
 }

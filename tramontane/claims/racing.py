@@ -7,7 +7,7 @@ then; the margin at the smallest count is an upper bound.
 
 from tramontane.claims.evaluation import Campaign, outcomes
 from tramontane.claims.margins import least
-from tramontane.study.experiments.claims import Check, Claim, Coincide, Judgement, Slower
+from tramontane.study.experiments.claims import Claim, Coincide, Judgement, Slower
 
 RACED = (Slower, Coincide)
 """Checks whose margin with more process counts is no larger."""
@@ -15,7 +15,11 @@ RACED = (Slower, Coincide)
 
 def may_end_early(claim: Claim, counts: int, judgement: Judgement) -> bool:
     """Return whether what fails at one of so many process counts fails at most of them, and there is such a check."""
-    return counts > 1 and (counts - 1) / counts < judgement.most.value and any(map(_is_raced, claim.checks))
+    return (
+        counts > 1
+        and (counts - 1) / counts < judgement.most.value
+        and any(isinstance(check, RACED) for check in claim.checks)
+    )
 
 
 def ended(claim: Claim, smallest: Campaign, judgement: Judgement) -> tuple[float, float] | None:
@@ -30,14 +34,10 @@ def ended(claim: Claim, smallest: Campaign, judgement: Judgement) -> tuple[float
     judgement : Judgement
         How strictly words are read. A decade of process counts is not asked for: what fails at one, fails.
     """
-    raced = claim.model_copy(update={"checks": [check for check in claim.checks if _is_raced(check)]})
+    raced = claim.model_copy(update={"checks": [check for check in claim.checks if isinstance(check, RACED)]})
     alone = judgement.model_copy(update={"decades": judgement.decades.model_copy(update={"value": 0.0})})
     found = [each for each in outcomes(raced, smallest, alone) if each.margin is not None]
     failed = [each.margin for each in found if each.margin is not None and not each.margin.holds]
     if not failed:
         return None
     return least(failed).value, 1 - len(failed) / len(found)
-
-
-def _is_raced(check: Check) -> bool:
-    return isinstance(check, RACED)

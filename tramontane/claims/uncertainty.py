@@ -336,15 +336,9 @@ def screened(of: Answer) -> list[str]:
 
 def write(name: str, of: Answer, root: Path) -> Path:
     """Write all that is known for figures and the report; return the file."""
-    path = shares_file(root, name, of.scale)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = draws.layout_of(root, name, of.scale).folder / "shares.json"
     write_if_changed(path, dump(as_data(of)))
     return path
-
-
-def shares_file(root: Path, name: str, scale: str) -> Path:
-    """Return where a study's shares stand at a scale."""
-    return draws.layout_of(root, name, scale).folder / "shares.json"
 
 
 def about(of: Answer) -> str:

@@ -104,7 +104,10 @@ def _answers(name: str, partition: Partition, absent: list[str]) -> bool:
     """Return whether the partition's batch system is there, or note why it is not."""
     if partition.scheduler == "local":
         return True
-    problem = _problem_of_slurm() or _problem_of_time(partition)
+    try:
+        problem = _problem_of_slurm() or _problem_of_time(partition)
+    except subprocess.TimeoutExpired:
+        problem = f"Slurm does not answer within {PATIENCE} s"
     if problem:
         absent.append(f"{name}: {problem}")
     return not problem
@@ -113,20 +116,13 @@ def _answers(name: str, partition: Partition, absent: list[str]) -> bool:
 def _problem_of_slurm() -> str:
     if shutil.which("sinfo") is None:
         return f"no command sinfo ({_INSTALL_SLURM})"
-    try:
-        done = _sinfo()
-    except subprocess.TimeoutExpired:
-        return f"Slurm does not answer within {PATIENCE} s"
-    return "" if done.returncode == 0 else "Slurm does not answer"
+    return "" if _sinfo().returncode == 0 else "Slurm does not answer"
 
 
 def _problem_of_time(partition: Partition) -> str:
     """Return what is wrong where jobs ask for more time than Slurm's partition gives; they would wait for ever."""
     name = _slurms_partition(partition.option_lines)
-    try:
-        said = _sinfo("--format=%P|%l", *(["--partition", name] if name else [])).stdout
-    except subprocess.TimeoutExpired:
-        return f"Slurm does not answer within {PATIENCE} s"
+    said = _sinfo("--format=%P|%l", *(["--partition", name] if name else [])).stdout
     rows = [line.strip().split("|") for line in said.splitlines() if "|" in line]
     times = [seconds(row[1]) for row in rows if name or row[0].endswith("*")]
     known = [time for time in times if time is not None]

@@ -106,14 +106,14 @@ def resolve_names(layers: Layers, root: Path) -> None:
     elif "machine" in layers.data:
         origin = layers.origins["machine",]
         allowed = f"a mapping of keys to values, or a machine: {', '.join(list_machines(root))}"
-        raise InputError(origin.source, origin.key, layers.data["machine"], allowed)
+        raise origin.mistake(layers.data["machine"], allowed)
     system = layers.get(("system", "name"))
     if isinstance(system, str):
         file = root / SYSTEMS / f"{system}.yaml"
         if not is_name(system) or not file.is_file():
             known = sorted(file.stem for file in (root / SYSTEMS).glob("*.yaml"))
             origin = layers.origins["system", "name"]
-            raise InputError(origin.source, origin.key, system, ", ".join(known), hint=closest(system, known))
+            raise origin.mistake(system, ", ".join(known), hint=closest(system, known))
         _check_parts(layers, file)
     mapping = layers.data.get("mapping")
     if isinstance(mapping, dict) and list(mapping) == [FILE] and isinstance(mapping[FILE], str):
@@ -169,7 +169,7 @@ def find_file(name: str, root: Path, origin: Origin) -> Path:
                 if (found := _named.get()) is not None:
                     found.setdefault(place, Named(name, origin))
                 return place
-    raise InputError(origin.source, origin.key, name, f"a file beside this one, or below {root}")
+    raise origin.mistake(name, f"a file beside this one, or below {root}")
 
 
 def _check_parts(layers: Layers, file: Path) -> None:
@@ -179,7 +179,7 @@ def _check_parts(layers: Layers, file: Path) -> None:
         name, known = layers.get(("system", key)), described.get(f"{key}s")
         if isinstance(name, str) and isinstance(known, dict) and name not in known:
             origin = locate(layers, ("system", key), file)
-            raise InputError(origin.source, origin.key, name, ", ".join(known), hint=closest(name, known))
+            raise origin.mistake(name, ", ".join(known), hint=closest(name, known))
 
 
 def grid_points(name: str, root: Path, origin: Origin) -> object:
@@ -187,7 +187,7 @@ def grid_points(name: str, root: Path, origin: Origin) -> object:
     grids = shared_yaml(root / GRIDS)
     if name not in grids:
         allowed = f"[nx, ny, nz] or a grid of {GRIDS}: {', '.join(grids)}"
-        raise InputError(origin.source, origin.key, name, allowed, hint=closest(name, grids))
+        raise origin.mistake(name, allowed, hint=closest(name, grids))
     points = grids[name].get("points") if isinstance(grids[name], dict) else None
     if not (isinstance(points, list) and len(points) == 3 and all(type(n) is int and n > 0 for n in points)):
         raise InputError(root / GRIDS, f"{name}.points", points, "[nx, ny, nz], numbers from 1")
@@ -201,12 +201,10 @@ def _resolve_machine(layers: Layers, root: Path) -> None:
     for key in ("name", "extends"):
         if key in own and not isinstance(own[key], str):
             origin = locate(layers, ("machine", key), where.source)
-            raise InputError(origin.source, origin.key, own[key], f"a name: {', '.join(list_machines(root))}")
+            raise origin.mistake(own[key], f"a name: {', '.join(list_machines(root))}")
     if "name" in own and "topology" in own:
         origin = locate(layers, ("machine", "topology"), where.source)
-        raise InputError(
-            origin.source,
-            origin.key,
+        raise origin.mistake(
             own["topology"],
             f"either the name of a machine or a topology, but the machine is named '{own['name']}'",
         )
@@ -264,9 +262,7 @@ def _merge_file(
     file = root / MACHINES / f"{name}.yaml"
     if not _exists(root, name, named=named):
         names = list_machines(root) if named else _machine_files(root)
-        raise InputError(
-            origin.source,
-            origin.key,
+        raise origin.mistake(
             name,
             ", ".join(names),
             problem=f"found machine {show(name)}" if named else None,
@@ -274,7 +270,7 @@ def _merge_file(
         )
     if name in seen:
         chain = " -> ".join((*seen, name))
-        raise InputError(origin.source, origin.key, name, "a file that does not lead back", problem=f"found {chain}")
+        raise origin.mistake(name, "a file that does not lead back", problem=f"found {chain}")
     files: Files = ((file, changed(file)),)
     data = shared_yaml(file)
     parent, where = base or (data.get("extends"), Origin(file, "extends"))
@@ -282,7 +278,7 @@ def _merge_file(
         raise InputError(file, "name", data["name"], "no name; a machine is called like its file")
     if parent is not None:
         if not isinstance(parent, str):
-            raise InputError(where.source, where.key, parent, f"one of {', '.join(_machine_files(root))}")
+            raise where.mistake(parent, f"one of {', '.join(_machine_files(root))}")
         files += _merge_file(layers, parent, root, where, seen=(*seen, name))
         layers.data.get("machine", {}).pop("description", None)
         layers.data.get("machine", {}).pop("source", None)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tramontane.study.points.points import Point
 from tramontane.study.values.settings import filled
-from tramontane.study.workloads.workloads import OPTIMAL, Allreduce
+from tramontane.study.workloads.workloads import Allreduce
 
 Result = dict[str, Any]
 
@@ -30,18 +30,13 @@ _REHEARSED = 10
 _UNLIKELY = 1.25
 
 
-def is_search(point: Point) -> bool:
-    """Tell whether a point asks for the best radix instead of naming one."""
-    return isinstance(point.workload, Allreduce) and point.workload.radix == OPTIMAL
-
-
 def search(point: Point, run: Callable[..., Result], earliest_ends: EarliestEnds | None = None) -> Result:
     """Run the allreduce of `point` with the radices that could be its best one.
 
     Parameters
     ----------
     point : Point
-        A point whose radix is `OPTIMAL`.
+        A point that asks for the best radix instead of naming one.
     run : callable
         Runs a point. Where bounds are known it is also given a time [s], and how long 0, 1, ... repeats take
         at least [s]; when those show that the point takes longer, it may return ``at_least_s``, ``wall_s`` and

@@ -24,7 +24,7 @@ from tramontane.study.workloads.schedules import stages_of
 from tramontane.study.workloads.workloads import Trace
 from tramontane.substrates import Tell, devices, spack
 from tramontane.substrates.checkpoints import Checkpoint
-from tramontane.substrates.search import is_search, search
+from tramontane.substrates.search import search
 from tramontane.substrates.slowdown import with_slowdown
 
 #: Ranks that wait for each other, and no packet that waits.
@@ -102,7 +102,7 @@ class Simulator:
         counted = point.statistics.waiting is not None  # which no checkpoint keeps
         if self._checkpoint is None or point.network.model != "default" or counted:
             return self._run(point, simulate)
-        checkpoint = Checkpoint(self._checkpoint, point.canonical(), self.build(), several=is_search(point))
+        checkpoint = Checkpoint(self._checkpoint, point.canonical(), self.build(), several=point.workload.is_search)
         result = self._run(point, functools.partial(checkpoint.simulate, simulate))
         if checkpoint.resumed:
             result |= {"cpu_s": checkpoint.cpu_s(), "resumed": checkpoint.resumed}
@@ -111,7 +111,7 @@ class Simulator:
     def gathers(self, point: Point) -> bool:
         """Return whether a device simulates a point beside others: one that it does not fill, and that is one run."""
         by_lanes = self._device in devices.GATHERING and point.ranks < devices.LEAST_RANKS
-        return by_lanes and not is_search(point) and not isinstance(point.workload, Jobs)
+        return by_lanes and not point.workload.is_search and not isinstance(point.workload, Jobs)
 
     def run_together(self, points: Sequence[Point], tell: Tell) -> None:
         """Simulate points at once; see :class:`tramontane.substrates.Gatherer`."""
@@ -147,8 +147,8 @@ class Simulator:
         InputError
             If the point has a search, or another model.
         """
-        if is_search(point) or point.network.model != "default":
-            found = "a search" if is_search(point) else f"model {point.network.model}"
+        if point.workload.is_search or point.network.model != "default":
+            found = "a search" if point.workload.is_search else f"model {point.network.model}"
             raise InputError("", "", found, "one run, of model default", problem=f"no timeline of {found}")
         with _ends(point):
             result = _extension().simulate(as_simulated(point), self._threads, timeline=list(ranks))
@@ -178,7 +178,7 @@ class Simulator:
                 return simulate(keys | {"workload": jobs.alone(number)}, self._threads)
 
             return with_slowdown(run(point), jobs, run_alone)
-        if is_search(point):
+        if point.workload.is_search:
             known = point.network.model == "default"
             return search(point, run, earliest_ends if known else None)
         return run(point)

@@ -85,8 +85,8 @@ def run_point(
         if not isinstance(chosen, Keeper):
             raise InputError("--checkpoint", "", f"substrate {point.substrate}", "substrate simulator")
         chosen = chosen.keeping(checkpoint)
-    if device not in (None, "cpu"):
-        _check_device(device, point)
+    if device not in (None, "cpu") and point.substrate != "simulator":
+        raise InputError("--device", "", f"{device} with substrate {point.substrate}", "cpu, or substrate simulator")
     refused = chosen.refusal(point)
     if refused is not None:
         problem = f"found {refused.found!r} for substrate {point.substrate}: {refused.why}"
@@ -103,8 +103,3 @@ def run_point(
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
     return result
-
-
-def _check_device(device: str | None, point: Point) -> None:
-    if point.substrate != "simulator":
-        raise InputError("--device", "", f"{device} with substrate {point.substrate}", "cpu, or substrate simulator")

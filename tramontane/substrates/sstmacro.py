@@ -27,7 +27,7 @@ from tramontane.substrates.building import digest, link, once
 from tramontane.substrates.mpi import program
 from tramontane.substrates.programs import Finished, complaint, run_program
 from tramontane.substrates.refusal import Refusal, refusal_of, simulator_only
-from tramontane.substrates.search import is_search, search
+from tramontane.substrates.search import search
 from tramontane.substrates.shared_setup import shared_setup
 from tramontane.support.layout import BUILDS, SHARE
 
@@ -104,7 +104,7 @@ class SstMacro:
         refused = self.refusal(point)
         if refused is not None:
             raise ValueError(str(refused))
-        if is_search(point):
+        if point.workload.is_search:
             return search(point, self.run)
         application = build_application()
         plugin = build_plugin()
@@ -146,19 +146,19 @@ def _find(tool: str) -> str | None:
 
 def version() -> str:
     """Return SST/macro's version, e.g. ``16.0.0``."""
-    return _said_by(_find("sstmacro-config"), "--version")[-1]
+    return _versions_of(_find("sstmacro-config"))[-1]
 
 
 def _compiler() -> str | None:
     # sst++ first says where it is.
-    return next((line for line in _said_by(_find("sst++"), "--version") if not line.startswith("/")), None)
+    return next((line for line in _versions_of(_find("sst++")) if not line.startswith("/")), None)
 
 
 @functools.cache
-def _said_by(program: str | None, option: str) -> list[str]:
+def _versions_of(program: str | None) -> list[str]:
     if program is None:
         return ["unknown"]
-    done = subprocess.run([program, option], stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run([program, "--version"], stdout=subprocess.PIPE, text=True, check=False)
     return done.stdout.splitlines() or ["unknown"]
 
 

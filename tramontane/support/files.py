@@ -34,31 +34,33 @@ def write_atomically(path: Path, content: str | bytes | memoryview | Iterator[st
     """
     if is_special(path):
         raise UnwritableError(errno.EINVAL, "no regular file", str(path))
+    with _naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                for part in content if isinstance(content, Iterator) else (content,):
+                    stream.write(part.encode() if isinstance(part, str) else part)
+                stream.flush()
+                os.fsync(stream.fileno())  # or a power cut after the rename leaves an empty file under the name
+            # mkstemp makes files only the owner can read; results are meant to be shared.
+            umask = os.umask(0)
+            os.umask(umask)
+            Path(name).chmod(0o666 & ~umask)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Let the system's refusals name a file or folder."""
     try:
-        _write_atomically(path, content)
+        yield
     except OSError as error:
         raise UnwritableError(error.errno, error.strerror or str(error), str(path)) from error
-
-
-def _write_atomically(path: Path, content: str | bytes | memoryview | Iterator[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            for part in content if isinstance(content, Iterator) else (content,):
-                stream.write(part.encode() if isinstance(part, str) else part)
-            stream.flush()
-            os.fsync(stream.fileno())  # or a power cut after the rename leaves an empty file under the name
-        # mkstemp makes files only the owner can read; results are meant to be shared.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            Path(name).unlink()
-        raise
-    sync_folder(path.parent)
 
 
 @contextlib.contextmanager
@@ -75,10 +77,8 @@ def folder_beside(path: Path) -> Iterator[Path]:
     where = path.absolute()
     with contextlib.ExitStack() as stack:
         stack.enter_context(unwinding_when_ended())
-        try:
+        with _naming(path):
             made = tempfile.TemporaryDirectory(prefix=f".{where.name}.", dir=where.parent, ignore_cleanup_errors=True)
-        except OSError as error:
-            raise UnwritableError(error.errno, error.strerror or str(error), str(path)) from error
         yield Path(stack.enter_context(made))
 
 
@@ -98,12 +98,10 @@ def unwinding_when_ended() -> Iterator[None]:
 
 def check_writable(folder: Path) -> None:
     """Make a folder, and raise UnwritableError if no file can be written there."""
-    try:
+    with _naming(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
-    except OSError as error:
-        raise UnwritableError(error.errno, error.strerror or str(error), str(folder)) from error
 
 
 def sync_folder(folder: Path) -> None:

@@ -66,10 +66,8 @@ def size_unit(value: float) -> tuple[str, float]:
 
 def bandwidth(value: int | float) -> str:
     """Write bytes per second as text, decimal prefixes (``10 GB/s``)."""
-    for prefix, factor in _DECIMAL:
-        if value >= factor:
-            return f"{number(value / factor)} {prefix}B/s"
-    return f"{number(value)} B/s"
+    unit, factor = size_unit(value)
+    return f"{number(value / factor)} {unit}/s"
 
 
 def picoseconds(value: int | float) -> str:
@@ -83,10 +81,7 @@ def frequency(value: int | float) -> str:
 
 
 def _scaled(value: float, units: Sequence[tuple[str, float]]) -> str:
-    for symbol, factor in units:
-        if abs(value) >= factor:
-            return f"{number(value / factor)} {symbol}"
-    symbol, factor = units[-1]
+    symbol, factor = next((unit for unit in units if abs(value) >= unit[1]), units[-1])
     return f"{number(value / factor)} {symbol}"
 
 
@@ -147,11 +142,8 @@ def time_unit(values: Sequence[float]) -> tuple[str, float]:
     if not len(values):
         return TIME_UNITS[0]
     middle = math.sqrt(min(values)) * math.sqrt(max(values))
-    for symbol, factor in TIME_UNITS:
-        # 0.3 ms reads as well as 300 us; a tenth of the unit is where it stops to.
-        if middle >= 0.3 * factor:
-            return symbol, factor
-    return TIME_UNITS[-1]
+    # 0.3 ms reads as well as 300 us; a tenth of the unit is where it stops to.
+    return next((unit for unit in TIME_UNITS if middle >= 0.3 * unit[1]), TIME_UNITS[-1])
 
 
 # --- lines on a terminal and tables of pages ---------------------------------------------------------------------
@@ -169,8 +161,8 @@ def rounded(value: float) -> str:
 
 def rounded_seconds(value: float) -> str:
     """Write a simulated time in seconds with three digits and a fitting unit, e.g. "1.23 ms"."""
-    unit, factor = next(((unit, factor) for unit, factor in TIME_UNITS if value >= factor), TIME_UNITS[-1])
-    return f"{rounded(value / factor)} {unit}"
+    symbol, factor = next((unit for unit in TIME_UNITS if value >= unit[1]), TIME_UNITS[-1])
+    return f"{rounded(value / factor)} {symbol}"
 
 
 def coordinate(value: object) -> str:

@@ -116,9 +116,14 @@ def coverage(left: Sequence[LeftOut]) -> list[tuple[str, int, float]]:
     return answers
 
 
-def placements(left: Sequence[LeftOut]) -> list[str]:
-    """Return where the jobs of rows are, each once."""
-    return list(dict.fromkeys(each.placement for each in left))
+def interval_of(placed: str, left: Sequence[LeftOut]) -> tuple[float, float]:
+    """Return the interval of jobs that are placed so; where there are none, that of all."""
+    return interval([each for each in left if each.placement == placed] or left)
+
+
+def intervals(left: Sequence[LeftOut]) -> dict[str, tuple[float, float]]:
+    """Return the intervals of jobs by where they are placed."""
+    return {placed: interval_of(placed, left) for placed in dict.fromkeys(each.placement for each in left)}
 
 
 def widest(left: Sequence[LeftOut]) -> tuple[str, list[LeftOut]]:

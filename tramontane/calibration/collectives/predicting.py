@@ -8,7 +8,7 @@ import numpy as np
 
 from tramontane.calibration.collectives.calibrate import Calibrated, Predictor
 from tramontane.calibration.collectives.discrepancy import discrepancy
-from tramontane.calibration.collectives.leaving_out import LeftOut, interval, widest
+from tramontane.calibration.collectives.leaving_out import interval_of, widest
 from tramontane.calibration.collectives.parameters import is_linear, messages, shares
 from tramontane.calibration.collectives.points import placement
 from tramontane.calibration.collectives.rows import refuse_sizes
@@ -74,11 +74,6 @@ def _pays(cases: Sequence[Case], found: Calibrated) -> list[str]:
     """Return the names of the unknowns of which cases pay anything."""
     paid = np.any([shares(case, found.fit.known).any(axis=0) for case in cases], axis=0)
     return [own.name for own, pays in zip(found.fit.known, paid.tolist(), strict=True) if pays]
-
-
-def interval_of(placed: str, left: Sequence[LeftOut]) -> tuple[float, float]:
-    """Return the interval of jobs that are placed so; where there are none, that of all."""
-    return interval([each for each in left if each.placement == placed] or left)
 
 
 def predict(wanted: Sequence[Case], found: Calibrated, predictor: Predictor) -> list[Prediction]:

@@ -7,7 +7,7 @@ import xarray as xr
 
 from tramontane.calibration.collectives.calibrate import Calibrated
 from tramontane.calibration.collectives.fitting import Fit
-from tramontane.calibration.collectives.leaving_out import KINDS, LeftOut, coverage, interval, placements, widest
+from tramontane.calibration.collectives.leaving_out import KINDS, LeftOut, coverage, intervals, widest
 from tramontane.results.row_datasets import of_rows
 from tramontane.support.formatting import plural
 from tramontane.support.tables import table
@@ -84,11 +84,10 @@ def _cells(own: Sequence[LeftOut]) -> tuple[str, ...]:
 def _covered(found: Calibrated) -> Iterator[str]:
     """Yield the coverage of intervals: each value's rows by those of the other values."""
     kind, own = widest(found.left)
-    ends = {name: interval([each for each in own if each.placement == name]) for name in placements(own)}
     parts = coverage(own)
     share = sum(number * covered for _, number, covered in parts) / max(1, sum(number for _, number, _ in parts))
     lines = [f"  {value}: {covered:.0%} of {number}" for value, number, covered in parts]
-    factors = "; ".join(f"{low:.2f} to {high:.2f} (placed: {name})" for name, (low, high) in ends.items())
+    factors = "; ".join(f"{low:.2f} to {high:.2f} (placed: {name})" for name, (low, high) in intervals(own).items())
     yield (
         f"interval of 80 % over a prediction: {factors}; by rows whose {kind} was left out. "
         f"Drawn from the others, it covers {share:.0%}, of\n" + "\n".join(lines)
@@ -98,7 +97,7 @@ def _covered(found: Calibrated) -> Iterator[str]:
 def as_dataset(found: Calibrated) -> xr.Dataset:
     """Return each row beside what it was predicted to take when it was left out, and the unknowns."""
     kind, left = widest(found.left)
-    ends = {name: interval([each for each in left if each.placement == name]) for name in placements(left)}
+    ends = intervals(left)
     low, high = (np.array([ends[each.placement][end] for each in left]) for end in (0, 1))
     rows = [found.rows[each.row] for each in left]
     predicted = np.array([each.predicted for each in left])

@@ -131,4 +131,4 @@ def _refuse(name: str, there: Collection[str], here: Origin, what: str, choice: 
     where = f"choice '{choice}'" if choice else None
     known = sorted(there)
     allowed = f"{what}: {', '.join(known) or 'there is none'}"
-    raise InputError(here.source, here.key, name, allowed, hint=closest(name, known), where=where)
+    raise here.mistake(name, allowed, hint=closest(name, known), where=where)

@@ -18,6 +18,9 @@ from tramontane.study.workloads.programs import Program
 
 _SERIES, _MACHINE = "series", "machine"
 
+#: Kinds of figures that show one point of each series.
+_OF_SERIES = ("congestion-matrix", "delay-distribution")
+
 
 def _searched(point: Point) -> bool:
     return point.workload.is_search
@@ -79,9 +82,8 @@ def _check_derived(experiment: Experiment) -> None:
     given = {split(key) for key in (*own, *itertools.chain.from_iterable(experiment.zip))}
     for key in experiment.derive:
         if split(key) in given:
-            origin = experiment.origin("derive", key)
             problem = f"'{key}' is a dimension"
-            raise InputError(origin.source, origin.key, key, "what no dimension sets", problem=problem)
+            raise experiment.origin("derive", key).mistake(key, "what no dimension sets", problem=problem)
 
 
 def _check_axes(experiment: Experiment) -> None:
@@ -90,9 +92,8 @@ def _check_axes(experiment: Experiment) -> None:
     for key, names in (("lines", figure.line_dimensions), ("reduce", tuple(figure.reduce))):
         for name in names:
             if name in taken:
-                origin = experiment.origin("figure", key)
                 problem = f"found {show(name)}, which is used already"
-                raise InputError(origin.source, origin.key, name, "each dimension once", problem=problem)
+                raise experiment.origin("figure", key).mistake(name, "each dimension once", problem=problem)
             taken.append(name)
     for key, given in (("reduce", figure.reduce), ("best", figure.best)):
         if given and figure.kind != "scaling":
@@ -123,8 +124,7 @@ def _check_names(expansion: Expansion) -> None:
 
 def _check_text(text: str, origin: Origin) -> None:
     if "$" in text and not _can_be_drawn(text):
-        allowed = r"a formula of TeX between two $, as matplotlib reads it, or \$ for a dollar sign"
-        raise InputError(origin.source, origin.key, text, allowed)
+        raise origin.mistake(text, r"a formula of TeX between two $, as matplotlib reads it, or \$ for a dollar sign")
 
 
 def _can_be_drawn(text: str) -> bool:
@@ -159,12 +159,8 @@ def _check_results(expansion: Expansion) -> None:
     figure, experiment = expansion.experiment.figure, expansion.experiment
     points = list(expansion.unique().values())
     if not points:
-        origin = experiment.origin(
-            "exclude" if experiment.exclude else "scales", *([] if experiment.exclude else [expansion.scale])
-        )
-        raise InputError(
-            origin.source, origin.key, None, "a point at least", problem=f"no point is left at scale {expansion.scale}"
-        )
+        origin = experiment.origin(*(["exclude"] if experiment.exclude else ["scales", expansion.scale]))
+        raise origin.mistake(None, "a point at least", problem=f"no point is left at scale {expansion.scale}")
     if figure.kind == "steps" and any(point.workload.kind == "jobs" for point in points):
         problem = "found steps, of several jobs, which pass side by side"
         raise InputError(experiment.path, "figure.kind", figure.kind, "another, or points of one job", problem=problem)
@@ -180,18 +176,15 @@ def _check_results(expansion: Expansion) -> None:
                 where=f"scale {expansion.scale}",
             )
     others = [name for name, values in expansion.dims.items() if name != MEMBER and len(values) > 1]
-    several = [name for name in others if name != _MACHINE]
-    if figure.kind == "link-map" and several:
-        problem = f"found link-map, with several points a machine, by {', '.join(several)}"
-        raise InputError(experiment.path, "figure.kind", figure.kind, "one point a machine", problem=problem)
-    several = [name for name in others if name not in (figure.x, "radix")]
-    if figure.kind == "radix" and several:
-        problem = f"found radix, with several best ones at an x, by {', '.join(several)}"
-        raise InputError(experiment.path, "figure.kind", figure.kind, "one best radix at each x", problem=problem)
-    several = [name for name in others if name not in _lines(experiment, expansion.dims)]
-    if figure.kind in ("congestion-matrix", "delay-distribution") and several:
-        problem = f"found {figure.kind}, with several points a series, by {', '.join(several)}"
-        raise InputError(experiment.path, "figure.kind", figure.kind, "one point a series", problem=problem)
+    for kinds, apart, what, allowed in (
+        (("link-map",), (_MACHINE,), "points a machine", "one point a machine"),
+        (("radix",), (figure.x, "radix"), "best ones at an x", "one best radix at each x"),
+        (_OF_SERIES, _lines(experiment, expansion.dims), "points a series", "one point a series"),
+    ):
+        several = [name for name in others if name not in apart]
+        if figure.kind in kinds and several:
+            problem = f"found {figure.kind}, with several {what}, by {', '.join(several)}"
+            raise InputError(experiment.path, "figure.kind", figure.kind, allowed, problem=problem)
     if figure.kind == "pattern" and any(point.workload != points[0].workload for point in points):
         problem = "found pattern, of several workloads"
         raise InputError(experiment.path, "figure.kind", figure.kind, "one workload", problem=problem)
@@ -228,7 +221,7 @@ def _check_twice(expansion: Expansion) -> None:
             if points and first != value:
                 problem = f"found {show(first)} and {show(value)}, which give the same points"
                 origin = experiment.origin("cross" if keys[name] in experiment.cross else "zip", keys[name])
-                raise InputError(origin.source, origin.key, value, "each value once", problem=problem)
+                raise origin.mistake(value, "each value once", problem=problem)
 
 
 def _check_series(experiment: Experiment) -> None:

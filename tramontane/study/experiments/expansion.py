@@ -216,14 +216,14 @@ def _listed(value: object, origin: Origin) -> object:
     limits = value["decades"]
     for key in value:
         if key not in ("decades", "steps"):
-            raise InputError(origin.source, f"{origin.key}.{key}", key, allowed, problem=f"unknown key '{key}'")
+            raise origin.below(key).mistake(key, allowed, problem=f"unknown key '{key}'")
     if not isinstance(limits, list) or len(limits) != 2 or not all(_whole(limit) for limit in limits):
-        raise InputError(origin.source, f"{origin.key}.decades", limits, allowed)
+        raise origin.below("decades").mistake(limits, allowed)
     if not isinstance(steps, list) or not steps or not all(_whole(step) and step <= 9 for step in steps):
-        raise InputError(origin.source, f"{origin.key}.steps", steps, allowed)
+        raise origin.below("steps").mistake(steps, allowed)
     counts = decades(int(limits[0]), int(limits[1]), [int(step) for step in steps])
     if not counts:
-        raise InputError(origin.source, f"{origin.key}.decades", limits, "first <= last")
+        raise origin.below("decades").mistake(limits, "first <= last")
     return counts
 
 
@@ -266,9 +266,7 @@ class _Expander:
                 return value, origin
             name = match[1]
             if name not in self.values:
-                raise InputError(
-                    origin.source,
-                    origin.key,
+                raise origin.mistake(
                     value,
                     ", ".join(f"${known}" for known in self.values),
                     hint=closest(name, self.values),
@@ -304,9 +302,8 @@ class _Expander:
         numbers = (in_base_units(value) for value in values)
         lowest = min((number for number in numbers if isinstance(number, int | float)), default=1)
         if figure.x_scale == "log" and lowest <= 0:
-            origin = self.experiment.origin("figure", "x_scale")
             problem = f"found log, for {figure.x} from {lowest} on"
-            raise InputError(origin.source, origin.key, "log", "linear", problem=problem)
+            raise self.experiment.origin("figure", "x_scale").mistake("log", "linear", problem=problem)
 
     def _check_number(self, dimensions: list[_Dimension]) -> None:
         """Refuse too many points before any is made."""
@@ -315,13 +312,13 @@ class _Expander:
             sizes = " x ".join(f"{len(dimension.coordinates)} {dimension.name}" for dimension in dimensions)
             problem = f"found {number} points, {sizes}"
             origin = self.experiment.origin("scales", self.scale)
-            raise InputError(origin.source, origin.key, number, f"at most {MOST_POINTS}", problem=problem)
+            raise origin.mistake(number, f"at most {MOST_POINTS}", problem=problem)
 
     def _list(self, value: object, origin: Origin) -> tuple[list[Any], Origin]:
         listed, origin = self.substitute(value, origin)
         listed = _listed(listed, origin)
         if not isinstance(listed, list) or not listed:
-            raise InputError(origin.source, origin.key, listed, "a list of values, or $name of a list of the scale")
+            raise origin.mistake(listed, "a list of values, or $name of a list of the scale")
         return listed, origin
 
     def _crossed(self, name: str, key: str) -> _Dimension:
@@ -336,8 +333,7 @@ class _Expander:
     def _variant(self, label: str, value: object, origin: Origin) -> list[_Setting]:
         variants = self.experiment.variants[label]
         if str(value) not in variants:
-            hint = closest(value, variants)
-            raise InputError(origin.source, origin.key, value, f"{', '.join(variants)} (variants.{label})", hint=hint)
+            raise origin.mistake(value, f"{', '.join(variants)} (variants.{label})", hint=closest(value, variants))
         layers = Layers()
         self._merge(layers, variants[str(value)], (), self.experiment.origin("variants", label, str(value)))
         return [_Setting(path, leaf, layers.origins[path]) for path, leaf in layers.leaves()]
@@ -350,8 +346,8 @@ class _Expander:
         first, (values, origin) = next(iter(columns.items()))
         for other, where in columns.values():
             if len(other) != len(values):
-                problem = f"found {len(other)} values"
-                raise InputError(where.source, where.key, other, f"{len(values)}, as many as {first}", problem=problem)
+                allowed = f"{len(values)}, as many as {first}"
+                raise where.mistake(other, allowed, problem=f"found {len(other)} values")
         settings = [
             [_Setting(split(key), column[row], where) for key, (column, where) in columns.items()]
             for row in range(len(values))
@@ -361,7 +357,7 @@ class _Expander:
     def _members(self) -> _Dimension:
         number, origin = self.substitute(self.experiment.ensemble, self.experiment.origin("ensemble"))
         if not _whole(number) or int(number) > MAX_MEMBERS:
-            raise InputError(origin.source, origin.key, number, f"a whole number from 1 to {MAX_MEMBERS}")
+            raise origin.mistake(number, f"a whole number from 1 to {MAX_MEMBERS}")
         members = list(range(int(number)))
         return _Dimension(MEMBER, list(members), [[_Setting((MEMBER,), member, origin)] for member in members])
 
@@ -370,7 +366,7 @@ class _Expander:
         assert sample is not None
         size, origin = self.substitute(sample.size, self.experiment.origin("sample", "size"))
         if not _whole(size) or not sample.fits(int(size)):
-            raise InputError(origin.source, origin.key, size, f"with {sample.method} {sample.sizes()}")
+            raise origin.mistake(size, f"with {sample.method} {sample.sizes()}")
         written = self.experiment.origin("sample", "parameters")
         draws = sample.draws(int(size))
         if sample.plausible is not None:
@@ -387,8 +383,7 @@ class _Expander:
         seen = set()
         for value in coordinates:
             if value in seen:
-                problem = f"found {show(value)} twice"
-                raise InputError(origin.source, origin.key, value, "each value once", problem=problem)
+                raise origin.mistake(value, "each value once", problem=f"found {show(value)} twice")
             seen.add(value)
         return coordinates
 
@@ -477,8 +472,7 @@ class _Expander:
             origin = self.experiment.origin(f"exclude[{number}]")
             excluded = evaluate(expression, names, origin, where)
             if not isinstance(excluded, bool):
-                allowed = "an expression that is true or false"
-                raise InputError(origin.source, origin.key, excluded, allowed, where=where)
+                raise origin.mistake(excluded, "an expression that is true or false", where=where)
             if excluded:
                 return True
         return False

@@ -96,7 +96,7 @@ def jellyfish(switches: int, links_of_switch: int, seed: int) -> Links:
         return [(a, b) for a in range(switches) for b in range(a + 1, switches) if (a, b) not in missing]
     while True:
         links = _drawn(switches, links_of_switch, drawn)
-        if _connected(switches, links):
+        if graphs.connected_parts(switches, np.array(links))[0] == 1:
             return links
 
 
@@ -145,15 +145,6 @@ def _trade(pairs: Links, drawn: random.Random, *, spoils: bool) -> None:
 
 def _sorted(pair: tuple[int, int]) -> tuple[int, int]:
     return (pair[0], pair[1]) if pair[0] < pair[1] else (pair[1], pair[0])
-
-
-def _connected(switches: int, links: Links) -> bool:
-    from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
-
-    source, target = np.array(links).T
-    matrix = coo_array((np.ones(len(links), dtype=np.int8), (source, target)), shape=(switches, switches))
-    return bool(connected_components(matrix.tocsr(), directed=False)[0] == 1)
 
 
 def _check_prime(order: int, least: int) -> None:

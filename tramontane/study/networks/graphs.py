@@ -211,12 +211,7 @@ class _Graph:
         self._check_connected()
 
     def _check_connected(self) -> None:
-        from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
-        from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
-
-        number = len(self.names)
-        matrix = coo_array((np.ones(len(self.ends), dtype=np.int8), (*self.ends.T,)), shape=(number, number))
-        parts, label = connected_components(matrix.tocsr(), directed=False)
+        parts, label = connected_parts(len(self.names), self.ends)
         if parts > 1:
             other = self.names[int(np.flatnonzero(label != label[0])[0])]
             found = f"found {parts} parts: no way from switch '{self.names[0]}' to '{other}'"
@@ -364,6 +359,16 @@ class _Graph:
             parts += [own, b"\0" * (-len(own) % 8)]
         parts += [np.array([[b, latency] for _, b, latency in classes], dtype="<i8").tobytes(), text]
         return memoryview(b"".join(parts))
+
+
+def connected_parts(switches: int, ends: Integers) -> tuple[int, Integers]:
+    """Return how many parts a graph consists of that no link joins, and the part of each switch."""
+    from scipy.sparse import coo_array  # noqa: PLC0415 - slow to import
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
+    matrix = coo_array((np.ones(len(ends), dtype=np.int8), (*ends.T,)), shape=(switches, switches))
+    parts, label = connected_components(matrix.tocsr(), directed=False)
+    return parts, label
 
 
 def _natural(name: str) -> tuple[tuple[bool, int, str], ...]:

@@ -1,6 +1,5 @@
 """What single links of a network are called: by their class, and by the groups or places of the switches they join."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,15 +76,7 @@ class LinkNames:
 
     @cached_property
     def _sizes(self) -> Sequence[int]:
-        """Sizes of the dimensions along which switches are numbered; nothing where they are not."""
-        if self.topology not in _PLACED:
-            return ()
-        sizes: list[int] = []
-        for size in self.net.geometry:
-            if math.prod(sizes) == self.net.switches and len(sizes) > 0:
-                break
-            sizes.append(size)
-        return sizes if math.prod(sizes) == self.net.switches else ()
+        return self.net.extents if self.topology in _PLACED else ()
 
     @cached_property
     def _nodes(self) -> tuple[Nodes, Nodes]:

@@ -5,6 +5,7 @@ routings, and what can't be. Nothing of that is repeated here. It is asked of th
 are kept by machine, because planning asks for the same few networks thousands of times.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -290,6 +291,16 @@ class Network:
             return "x".join(map(str, self.spelled))
         said = {key: told if isinstance(told, list) else [told] for key, told in self.spelled.items()}
         return ", ".join(f"{'x'.join(map(str, numbers))} {key}" for key, numbers in said.items())
+
+    @property
+    def extents(self) -> list[int]:
+        """Sizes of the dimensions along which switches are numbered; none where they are not."""
+        sizes: list[int] = []
+        for size in self.geometry:
+            if sizes and math.prod(sizes) == self.switches:
+                break
+            sizes.append(size)
+        return sizes if math.prod(sizes) == self.switches else []
 
     def switches_near(self, own: int) -> int:
         """Return about how many switches minimal routes among the nodes of the first `own` switches meet, at most."""

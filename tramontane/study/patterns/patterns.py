@@ -78,51 +78,42 @@ def kept(file: str | Path, pack: Pack = pack_messages) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _kept(path: Path, changed: tuple[tuple[int, int], ...], root: Path, pack: Pack) -> str:
-    content = pack(path)
-    digest = hashlib.sha256(content).hexdigest()
-    table, note = place(root, digest), note_of(root, digest)
-    try:
-        if not _is_whole(table, digest):
-            write_atomically(table, content)
-        if not note.exists():
-            name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
-            write_atomically(note, dump({"file": name, "sha256": _sha256(*_files(path))}))
-    except OSError as error:
-        raise InputError(table, "", None, "a place to write to", problem=f"{error.strerror}") from None
-    return digest
+    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+    return _keep(pack(path), root, lambda: {"file": name, "sha256": _sha256(*_files(path))})
 
 
-def kept_content(content: bytes | memoryview, origin: str) -> str:
-    """Return the digest of a table that was made, not read, and keep it where everybody finds it by that.
+def kept_messages(columns: Mapping[str, Column], origin: str) -> str:
+    """Return the digest of messages that were made, not read, and keep their table where everybody finds it by that.
 
     Parameters
     ----------
-    content : bytes
-        Its binary form.
+    columns : mapping
+        `source`, `target`, `bytes`, and maybe `tag`.
     origin : str
-        Of what it was made, in the place of a file's name.
+        Of what they were made, in the place of a file's name.
 
     Raises
     ------
     InputError
         If there is no place to write to.
     """
+    zero = columns["source"] * 0
+    table = packed({"tag": zero, "step": zero, **columns}, Path(origin))
+    return _keep(table, _root(), lambda: {"made_from": origin})
+
+
+def _keep(content: bytes | memoryview, root: Path, said: Callable[[], dict[str, str]]) -> str:
+    """Write a table, and beside it what is said of it, unless they are there; return its digest."""
     digest = hashlib.sha256(content).hexdigest()
-    table, note = place(_root(), digest), note_of(_root(), digest)
+    table, note = place(root, digest), note_of(root, digest)
     try:
         if not _is_whole(table, digest):
             write_atomically(table, content)
         if not note.exists():
-            write_atomically(note, dump({"made_from": origin}))
+            write_atomically(note, dump(said()))
     except OSError as error:
         raise InputError(table, "", None, "a place to write to", problem=f"{error.strerror}") from None
     return digest
-
-
-def kept_messages(columns: Mapping[str, Column], origin: str) -> str:
-    """Return the digest of messages that were made: `source`, `target`, `bytes` and maybe `tag`; see `kept_content`."""
-    zero = columns["source"] * 0
-    return kept_content(packed({"tag": zero, "step": zero, **columns}, Path(origin)), origin)
 
 
 def file_of(digest: str) -> Path | None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tramontane.errors import InputError
+
 Keys = tuple[str, ...]
 
 _NAMED = {("machine",), ("system",)}
@@ -35,6 +37,19 @@ class Origin:
     def inside(self, keys: Keys) -> "Origin":
         """Return the origin of a path inside this one."""
         return self.below(*keys)
+
+    def mistake(
+        self,
+        found: object,
+        allowed: str,
+        *,
+        problem: str | None = None,
+        hint: str | None = None,
+        where: str | None = None,
+        more: int = 0,
+    ) -> InputError:
+        """Return what is raised for a value that was written there."""
+        return InputError(self.source, self.key, found, allowed, problem=problem, hint=hint, where=where, more=more)
 
 
 def split(path: str) -> Keys:

@@ -72,9 +72,7 @@ def explain(error: ValidationError, model: type[BaseModel], locate: Locate, wher
         keys = (*keys, "kind")
     origin = locate(keys)
     text, allowed, hint = _describe(first, keys, parents)
-    return InputError(
-        origin.source,
-        origin.key,
+    return origin.mistake(
         first["input"],
         allowed,
         problem=text,

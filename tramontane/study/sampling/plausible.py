@@ -104,7 +104,7 @@ def load_plausible(name: str, root: Path, origin: Origin) -> Plausible:
     if not is_name(name) or not path.is_file():
         known = [each.stem for each in list_plausible(root)]
         allowed = f"a file of {PLAUSIBLE}: {', '.join(known) or 'there is none'}"
-        raise InputError(origin.source, origin.key, name, allowed, hint=closest(name, known))
+        raise origin.mistake(name, allowed, hint=closest(name, known))
     return read_plausible(path, root)
 
 
@@ -123,9 +123,9 @@ def _check(name: str, parameter: Unstated, names: Set[str], origin: Origin) -> N
     """Check what pydantic can't see of a parameter."""
     if not name.isidentifier() or name in {VALUE, CHANNELS} | _names_of_points():
         allowed = f"a name of letters, digits and _ that no point has, not {VALUE} or {CHANNELS}"
-        raise InputError(origin.source, origin.key, name, allowed)
+        raise origin.mistake(name, allowed)
     if parameter.place(parameter.base) is None:
-        raise InputError(origin.source, f"{origin.key}.base", parameter.base, f"a value in {parameter.spelled}")
+        raise origin.below("base").mistake(parameter.base, f"a value in {parameter.spelled}")
     for path, expression in parameter.sets.items():
         written = origin.below("sets", path)
         wrong = unknown_key(split(path))
@@ -135,7 +135,7 @@ def _check(name: str, parameter: Unstated, names: Set[str], origin: Origin) -> N
             problem = f"unknown key '{key}' in '{path}'"
             allowed = ", ".join(allowed_keys) or "nothing below this key"
             hint = closest(key, allowed_keys)
-            raise InputError(written.source, written.key, key, allowed, problem=problem, hint=hint)
+            raise written.mistake(key, allowed, problem=problem, hint=hint)
         _check_names(expression, names, written)
     if parameter.where is not None:
         _check_names(parameter.where, names, origin.below("where"))
@@ -149,7 +149,7 @@ def _check_names(expression: str, names: Set[str], origin: Origin) -> None:
         problem = f"unknown name '{used}' in {show(expression)}"
         shown = f"{', '.join(known)}, or a path of a point with _ for its dots"
         hint = closest(used, sorted(allowed))
-        raise InputError(origin.source, origin.key, used, shown, problem=problem, hint=hint)
+        raise origin.mistake(used, shown, problem=problem, hint=hint)
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Any
 
 from simpleeval import EvalWithCompoundTypes, InvalidExpression
 
-from tramontane.errors import InputError, closest, show
+from tramontane.errors import closest, show
 from tramontane.study.reading.layers import Origin
 
 MOST_CHARACTERS = 500
@@ -203,12 +203,12 @@ def check_syntax(expression: object, origin: Origin) -> None:
     if isinstance(expression, bool | int | float):
         return
     if not isinstance(expression, str):
-        raise InputError(origin.source, origin.key, expression, ALLOWED)
+        raise origin.mistake(expression, ALLOWED)
     try:
         names_in(expression)
     except SyntaxError as error:
         problem = f"found {show(expression)}, which cannot be read ({error.msg})"
-        raise InputError(origin.source, origin.key, expression, ALLOWED, problem=problem) from None
+        raise origin.mistake(expression, ALLOWED, problem=problem) from None
 
 
 def evaluate(expression: object, names: Mapping[str, Any], origin: Origin, where: str) -> Any:
@@ -234,9 +234,7 @@ def evaluate(expression: object, names: Mapping[str, Any], origin: Origin, where
         return expression
     check_syntax(expression, origin)
     for name in sorted(names_in(expression) - set(names) - {"True", "False", "None"}):
-        raise InputError(
-            origin.source,
-            origin.key,
+        raise origin.mistake(
             expression,
             ", ".join(sorted(names)),
             problem=f"unknown name '{name}' in {show(expression)}",
@@ -247,9 +245,7 @@ def evaluate(expression: object, names: Mapping[str, Any], origin: Origin, where
         return _evaluator().value(expression, names)
     except (InvalidExpression, ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
         known = [f"{name} = {show(names[name])}" for name in sorted(names_in(expression) & set(names))]
-        raise InputError(
-            origin.source,
-            origin.key,
+        raise origin.mistake(
             expression,
             f"an expression that has a value{' where ' if known else ''}{', '.join(known)}, of the functions "
             f"{', '.join(FUNCTIONS)}",

@@ -17,7 +17,7 @@ from tramontane.study.points.points import DEFAULT_SYSTEM, SystemChoice
 from tramontane.substrates.building import digest, link, once, options
 from tramontane.substrates.mpi.launch import Ended, start
 from tramontane.substrates.mpi.libraries import Library, library_of
-from tramontane.substrates.mpi.program import first_line, headers, last_object
+from tramontane.substrates.mpi.program import complaint, first_line, headers, last_object
 from tramontane.support.layout import BUILDS, SHARE
 from tramontane.support.processes import print_outcome
 
@@ -80,12 +80,11 @@ def run(ranks: int, arguments: list[str]) -> dict[str, Any]:
     printed = last_object(done.stdout)
     if done.status == 0 and printed is not None:
         return printed
-    prefix = f"{NAME}: "
-    lines = [line.removeprefix(prefix) for line in done.stderr.splitlines() if line.startswith(prefix)]
-    if lines and done.status == 2:
-        raise ValueError(lines[0])
+    said = complaint(done.stderr, NAME)
+    if said and done.status == 2:
+        raise ValueError(said)
     _remove_unfinished(arguments)
-    raise RuntimeError(lines[0] if lines else f"{NAME} {_how(done)}")
+    raise RuntimeError(said or f"{NAME} {_how(done)}")
 
 
 def _how(done: Ended) -> str:

@@ -107,9 +107,9 @@ def last_object(text: str) -> dict[str, Any] | None:
     return None
 
 
-def complaint(errors: str) -> str:
-    """Return what the program itself has complained of first, without its name; empty if it has not."""
-    prefix = f"{NAME}: "
+def complaint(errors: str, name: str = NAME) -> str:
+    """Return what a program itself has complained of first, without its name; empty if it has not."""
+    prefix = f"{name}: "
     return next((line.removeprefix(prefix) for line in errors.splitlines() if line.startswith(prefix)), "")
 
 
