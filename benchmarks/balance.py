@@ -26,10 +26,12 @@ def load(point: dict[str, Any], threads: int) -> dict[str, Any]:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.balance", description=(__doc__ or "").split("\n")[0])
-    files = {path.stem: path for path in sorted(POINTS.glob("**/*.yaml"))}
-    parser.add_argument("points", nargs="*", choices=files, metavar="POINT", default=CHOSEN)
+    files = {path.stem: path for path in POINTS.glob("**/*.yaml")}
+    parser.add_argument("points", nargs="*", metavar="POINT", default=CHOSEN)
     parser.add_argument("--threads", type=int, nargs="+", default=[2, 16])
     options = parser.parse_args()
+    if unknown := sorted(set(options.points) - set(files)):
+        parser.error(f"unknown point {', '.join(unknown)}; allowed: {', '.join(sorted(files))}")
     rows = []
     for name in options.points:
         point = as_simulated(load_point(files[name]))
