@@ -74,9 +74,10 @@ class Tracer {
 public:
     static constexpr std::uint32_t version = 4;
 
+    /// There until the process is gone: what a library leaves to its destructors may still call MPI.
     static Tracer& own() {
-        static Tracer tracer;
-        return tracer;
+        static auto* const tracer = new Tracer;
+        return *tracer;
     }
 
     /// Once MPI is there.

@@ -332,6 +332,12 @@ def test_a_handler_of_errors_that_jumps_is_refused(corner: Any) -> None:
     assert "found a call that had not come back, by longjmp; allowed: handlers of errors that return, or throw" in line
 
 
+def test_mpi_may_end_when_the_program_does(corner: Any) -> None:
+    folder = corner("ends-last")
+    assert world(messages(point(folder, 2))) == {(0, 1, 7, 101): 1, (1, 0, 7, 101): 1}
+    assert mpi_traces.summary(folder).cut == 0
+
+
 def test_to_let_go_of_a_buffer_is_no_work(corner: Any) -> None:
     """Of two ranks, one sleeps for 0.3 s, which counts as work."""
     folder = corner("detached")
