@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import resource
@@ -55,22 +56,25 @@ def spans(file: Path) -> list[tuple[str, str, float, float, int | None]]:
     return sorted(found)
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def small_files() -> Iterator[None]:
     """Let no file be as large as an archive's are, which the library meets as it does a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("command", ["timeline", "goal"])
 def test_an_archive_for_which_there_is_no_space_is_told(
-    command: str, tmp_path: Path, small_files: None, capfd: pytest.CaptureFixture[str]
+    command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "p.yaml"
     file.write_text("{ranks: 8, machine: torus-S, workload: {kind: halo, width: 1, grid: [8, 8, 4]}}")
-    done = CliRunner().invoke(app, [command, str(file), "--output", str(tmp_path / "run.otf2")])
+    with small_files():
+        done = CliRunner().invoke(app, [command, str(file), "--output", str(tmp_path / "run.otf2")])
     assert isinstance(done.exception, UnwritableError)
     assert refused_by_system(done.exception).endswith(
         "run.otf2: OTF2's library can't write it, as where no space is left"
