@@ -543,9 +543,13 @@ COUNTED = {
 def test_what_links_carry_over_time_takes_less_memory_than_expected_yet_not_far_less(name: str, bins: int) -> None:
     """If all links had bins, those of the halo would take 1.6 GB."""
     ranks, workload, machine = COUNTED[name]
-    point = made(workload, ranks, machine, statistics={"links": "hottest", "bins": bins})
-    taken = simulate(point).data["peak_rss_bytes"]
-    assert taken < estimate(point).memory_bytes < 4 * taken
+    asked = {"links": "hottest"}
+    points = [made(workload, ranks, machine, statistics=asked | more) for more in ({}, {"bins": bins})]
+    expected = [estimate(point).memory_bytes for point in points]
+    taken = [simulate(point).data["peak_rss_bytes"] for point in points]
+    # The process of a test takes more than that of a point does, of whatever other tests have imported.
+    assert taken[1] - taken[0] < expected[1] - expected[0]
+    assert expected[1] < 4 * taken[1]
 
 
 def test_bins_take_no_more_than_all_links_have() -> None:
