@@ -547,7 +547,7 @@ def test_what_links_carry_over_time_takes_less_memory_than_expected_yet_not_far_
     points = [made(workload, ranks, machine, statistics=asked | more) for more in ({}, {"bins": bins})]
     expected = [estimate(point).memory_bytes for point in points]
     taken = [simulate(point).data["peak_rss_bytes"] for point in points]
-    # The process of a test takes more than that of a point does, of whatever other tests have imported.
+    # Differences, for a test's process is larger than a point's: it has what other tests have imported.
     assert taken[1] - taken[0] < expected[1] - expected[0]
     assert expected[1] < 4 * taken[1]
 
