@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from ruamel.yaml import YAML
 
 from analysis import facts, svg
 from analysis.page import claims, formulas, interactive, machines, papers, predictions, shares
@@ -31,6 +30,7 @@ from tramontane.errors import InputError
 from tramontane.results import datasets
 from tramontane.study import list_experiments, load_experiment
 from tramontane.study.reading.project import REFERENCES
+from tramontane.study.reading.reading import read_yaml
 from tramontane.support import formatting
 from tramontane.support.files import write_atomically
 from tramontane.support.layout import reproduce_command
@@ -126,7 +126,7 @@ def publications(file: Path) -> dict[str, Publication]:
     """
     if not file.exists():
         return {}
-    entries: dict[str, dict[str, Any]] = YAML(typ="safe").load(file.read_text(encoding="utf-8")) or {}
+    entries: dict[str, dict[str, Any]] = read_yaml(file)
     return {key: _publication(entry) for key, entry in entries.items()}
 
 

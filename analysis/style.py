@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tramontane.study.reading.reading import read_yaml
 from tramontane.support.files import write_atomically
 from tramontane.support.layout import FIGURE_FORMATS
 
@@ -62,11 +63,7 @@ class SeriesStyle:
 
 @cache
 def _mapping() -> dict[str, Any]:
-    from ruamel.yaml import YAML  # noqa: PLC0415 - the report reads captions and tables without it
-
-    with SERIES_FILE.open(encoding="utf-8") as stream:
-        mapping: dict[str, Any] = YAML(typ="safe").load(stream)
-    return mapping
+    return read_yaml(SERIES_FILE)
 
 
 def _listed(name: str) -> SeriesStyle | None:

@@ -18,12 +18,12 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from ruamel.yaml import YAML
 
 from benchmarks.measure import apart, gain, idle_rank_bytes, measure_apart, partition
 from benchmarks.paper import hours
 from tramontane.study import Point, load_point
 from tramontane.study.points.cost import estimate
+from tramontane.study.reading.reading import read_yaml
 
 HERE = Path(__file__).parent
 EXPERIMENTS = HERE.parent / "configs" / "experiments"
@@ -55,7 +55,7 @@ Row = dict[str, float | None]
 
 def read(name: str) -> dict[str, Any]:
     """Return the content of a YAML file of this folder."""
-    return dict(YAML(typ="safe").load(HERE / name))
+    return read_yaml(HERE / name)
 
 
 def sum_up(name: str, runs: list[dict[str, Any]], reference: dict[str, Any]) -> Row:

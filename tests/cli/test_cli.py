@@ -126,7 +126,7 @@ def test_help_loads_nothing_that_it_does_not_need() -> None:
         "pydantic",
         "numpy",
         "xarray",
-        "ruamel.yaml",
+        "yaml",
         "rich",
         "tramontane.study",
         "tramontane._simulator",

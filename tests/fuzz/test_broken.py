@@ -1,4 +1,4 @@
-"""Whatever is given to Tramontane, the answer is a result or one line within two seconds; no string is executed."""
+"""Whatever is given to Tramontane, the answer is a result or one line within seconds; no string is executed."""
 
 import shutil
 from collections import Counter

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PROFILES = ROOT / "workflow" / "profiles"
 
 #: Names that conda-forge spells differently.
-CONDA = {"matplotlib-base": "matplotlib", "snakemake-minimal": "snakemake", "ruamel.yaml": "ruamel-yaml"}
+CONDA = {"matplotlib-base": "matplotlib", "snakemake-minimal": "snakemake"}
 
 
 def read(path: Path) -> dict[str, object]:

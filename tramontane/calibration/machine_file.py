@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.compat import StringIO
+import yaml
 
 from tramontane.calibration.fit import Parameters
 from tramontane.study.values.units import BANDWIDTH, TIME, Dimension, format_quantity
@@ -38,13 +37,9 @@ def settings(parameters: Parameters, nodes: int) -> dict[str, Any]:
 
 def text(machine: dict[str, Any], description: str, source: str) -> str:
     """Return the machine file."""
-    yaml = YAML()
-    yaml.width = 200
-    yaml.default_flow_style = None
-    stream = StringIO()
-    yaml.dump({"description": description, "source": source, **machine}, stream)
+    content = {"description": description, "source": source, **machine}
     head = "# yaml-language-server: $schema=../../workflow/schemas/machine.schema.json\n"
-    return head + stream.getvalue()
+    return head + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=200)
 
 
 def quantity(value: float, dimension: Dimension) -> str:

@@ -17,7 +17,7 @@ from tramontane import __version__
 BUILD = "simulator_build"
 
 #: Packages that points and results pass through.
-PACKAGES = ("numpy", "pydantic", "ruamel.yaml", "snakemake")
+PACKAGES = ("numpy", "pydantic", "pyyaml", "snakemake")
 
 
 def provenance(

@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 #: Packages of each family of rules, as PyPI calls them. MPI, and what launches its programs, are the system's.
-COMMON = ("numpy", "pydantic", "rich", "ruamel-yaml", "simpleeval", "snakemake", "typer")
+COMMON = ("numpy", "pydantic", "pyyaml", "rich", "simpleeval", "snakemake", "typer")
 FAMILIES = {
     "build": (*COMMON, "cmake", "ninja"),
     "measure": COMMON,
@@ -14,7 +14,7 @@ FAMILIES = {
     "analyse": (*COMMON, "h5netcdf", "h5py", "jinja2", "matplotlib", "pandas", "plotly", "seaborn", "xarray"),
 }
 #: Names that differ on conda-forge and bioconda.
-CONDA = {"matplotlib": "matplotlib-base", "ruamel-yaml": "ruamel.yaml", "snakemake": "snakemake-minimal"}
+CONDA = {"matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
 
 HEAD = """\
 # Rules of {family}.smk, for those who let Snakemake deploy software with conda (`--sdm conda`); by default all run

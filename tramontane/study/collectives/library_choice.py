@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import Any
 
-from ruamel.yaml import YAML
+import yaml
 
 from tramontane.study.reading.project import LIBRARIES as ALGORITHMS
 from tramontane.study.reading.reading import read_yaml
@@ -51,7 +51,7 @@ def _mpich(operation: str, size: int, ranks: int) -> Iterator[Step]:
 @functools.cache
 def _open_mpi_rules() -> dict[str, Any]:
     text = resources.files("tramontane.study.collectives").joinpath("open_mpi.yaml").read_text(encoding="utf-8")
-    return dict(YAML(typ="safe", pure=True).load(text))
+    return dict(yaml.safe_load(text))
 
 
 def rule_of_open_mpi(operation: str, size: int, ranks: int) -> str:

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from ruamel.yaml import YAML
 
 from tramontane.extension import simulator
 from tramontane.study.networks.mapping import ALLOCATIONS, Ruled, is_scattered
 from tramontane.study.networks.network import Network, Nodes
 from tramontane.study.points.points import BY_CLASS, Point
 from tramontane.study.points.traffic import CONTROL, Floats, Traffic, traffic
+from tramontane.study.reading import bounded_yaml
 from tramontane.study.values.settings import filled
 from tramontane.study.values.units import DOUBLE, UNLIMITED, WHOLE
 from tramontane.study.workloads.jobs import Job, Jobs
@@ -65,7 +65,7 @@ class Cost:
 def rates() -> dict[str, Any]:
     """Return the measured rates, see ``rates.yaml``."""
     text = resources.files("tramontane.study.points").joinpath("rates.yaml").read_text(encoding="utf-8")
-    return dict(YAML(typ="safe", pure=True).load(text))
+    return dict(bounded_yaml.load(text))
 
 
 def estimate(point: Point, posted: float | None = None) -> Cost:

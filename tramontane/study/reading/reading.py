@@ -5,8 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml.constructor import DuplicateKeyError
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from yaml.error import MarkedYAMLError, YAMLError
 
 from tramontane.errors import InputError, show, why_unread
 from tramontane.study.reading import bounded_yaml
@@ -32,11 +31,7 @@ def parse_yaml(path: str | Path, text: str) -> dict[str, Any]:
     try:
         data = bounded_yaml.load(text)
     except bounded_yaml.RefusedError as error:
-        raise InputError(path, "", None, error.allowed, problem=f"{error.problem}{_line(error)}") from None
-    except DuplicateKeyError as error:
-        key = str(error.problem).split('"')[1] if '"' in str(error.problem) else "?"
-        found = f"key {show(key)} stands there twice{_line(error)}"
-        raise InputError(path, key, key, "each key once", problem=found) from None
+        raise InputError(path, error.key, None, error.allowed, problem=f"{error.problem}{_line(error)}") from None
     except MarkedYAMLError as error:
         raise InputError(path, "", None, "YAML", problem=f"not YAML{_line(error)}: {error.problem}") from None
     except (YAMLError, ValueError, OverflowError) as error:
