@@ -2,6 +2,7 @@
 /// A schedule of given messages and a machine of round numbers, for simulations that can be worked out by hand.
 #pragma once
 
+#include <cstddef>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -135,10 +136,14 @@ inline std::vector<Machine> every_network() {
     return all;
 }
 
-/// Those of them that the device engine has.
+/// Those of them that the device engine has; every third where races are looked for, which are no matter of networks.
 inline std::vector<Machine> networks_of_devices() {
     std::vector<Machine> all = every_network();
     std::erase_if(all, [](const Machine& machine) { return machine.routing == "ugal-g"; });
+#ifdef TRAMONTANE_FEW_NETWORKS
+    std::size_t number = 0;
+    std::erase_if(all, [&](const Machine&) { return number++ % 3 != 0; });
+#endif
     return all;
 }
 

@@ -108,7 +108,8 @@ TEST_CASE("the memory of a node serves one message after the other, that of anot
     CHECK(slow.time_s == Approx(500e-9 + 2 * 50e-6).epsilon(copies));
 }
 
-TEST_CASE("ranks alone on nodes with room for two send as on nodes of their own, where they post ahead of events") {
+TEST_CASE("ranks alone on nodes with room for two send as on nodes of their own, where they post ahead of events",
+          "[alone]") {
     const auto results = [](const Drawn& drawn) {
         Outcome o = drawn.simulate(1, ~0U);
         const std::uint64_t events = std::exchange(o.events, 0);
