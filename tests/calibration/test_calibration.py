@@ -17,6 +17,7 @@ from tramontane.measurement.reframe_report import CaseOutcome
 from tramontane.measurement.settings import Site
 from tramontane.study import Machine, Point, System, validate_file
 from tramontane.study.points.points import SystemChoice
+from tramontane.study.reading.reading import read_yaml
 from tramontane.study.systems.systems import Environment, Partition
 from tramontane.study.workloads.workloads import Allreduce
 from tramontane.substrates import get
@@ -92,13 +93,15 @@ def test_the_simulator_gives_the_times_back(copies: float) -> None:
         assert simulated == pytest.approx(fit.predict(truth, [8 * count])[0], rel=0.005)
 
 
-def test_the_file_is_a_machine(tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", ["a test: with a colon", "1e5", "1_000", "0o17", "12", "yes", "2018-01-01", "-"])
+def test_the_file_is_a_machine(tmp_path: Path, source: str) -> None:
     folder = tmp_path / "configs" / "machines"
     folder.mkdir(parents=True)
     (tmp_path / "configs" / "experiments").mkdir()
     file = folder / "here.yaml"
-    file.write_text(machine_file.text(machine_file.settings(TRUTH, 16), "One switch.", "a test: with a colon"))
+    file.write_text(machine_file.text(machine_file.settings(TRUTH, 16), "One switch.", source))
     validate_file(file)
+    assert read_yaml(file)["source"] == source
     assert "latency: 400 ns" in file.read_text()
     assert "eager_limit: 4096 B" in file.read_text()
 

@@ -42,7 +42,7 @@ def test_what_is_read_of_a_profile(tmp_path: Path, text: str, found: Profile) ->
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("executor: slurm\n  bad: [\n", "profile.yaml: not YAML (line 2)"),
+        ("executor: slurm\n  bad: [\n", "profile.yaml: not YAML (line 2, column 6)"),
         ("- executor: slurm", "profile.yaml: found [{executor: 'slurm'}]; allowed: a mapping"),
         ("default-resources: [runtime]", "profile.yaml: default-resources: found ['runtime']; allowed: a mapping of"),
         ("set-resources: [run_batch]", "profile.yaml: set-resources: found ['run_batch']; allowed: a mapping of keys"),

@@ -5,10 +5,18 @@ from typing import Any
 import yaml
 
 from tramontane.calibration.fit import Parameters
+from tramontane.study.reading.bounded_yaml import NUMBER
 from tramontane.study.values.units import BANDWIDTH, TIME, Dimension, format_quantity
 
 _DIGITS = 3
 """Significant digits that a measurement is worth."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Puts texts in quotes that only YAML 1.2 takes for numbers, too."""
+
+
+_Dumper.add_implicit_resolver("tag:yaml.org,2002:float", NUMBER, list("-+.0123456789"))
 
 
 def settings(parameters: Parameters, nodes: int) -> dict[str, Any]:
@@ -39,7 +47,9 @@ def text(machine: dict[str, Any], description: str, source: str) -> str:
     """Return the machine file."""
     content = {"description": description, "source": source, **machine}
     head = "# yaml-language-server: $schema=../../workflow/schemas/machine.schema.json\n"
-    return head + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=200)
+    return head + yaml.dump(
+        content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=200, default_flow_style=None
+    )
 
 
 def quantity(value: float, dimension: Dimension) -> str:

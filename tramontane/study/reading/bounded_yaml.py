@@ -42,11 +42,11 @@ _WORDS = {
 }
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
-# Whatever YAML 1.1 or 1.2 takes for a number: 0x20 and 1_000 are some to one and texts to the other.
-_NUMBER = re.compile(
-    r"[-+]?([0-9][0-9_]*|0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)([eE][-+]?[0-9]+)?)"
-    r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+NUMBER = re.compile(
+    r"([-+]?([0-9][0-9_]*|0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)([eE][-+]?[0-9]+)?)"
+    r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))\Z"
 )
+"""What YAML 1.1 or 1.2 takes for a number: 0x20 and 1_000 are some to one and texts to the other."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -55,6 +55,7 @@ class RefusedError(MarkedYAMLError):
 
     def __init__(self, problem: str, allowed: str, mark: Any, key: str = "") -> None:
         super().__init__(problem=problem, problem_mark=mark)
+        self.line = mark.line + 1
         self.allowed = allowed
         self.key = key
 
@@ -196,7 +197,7 @@ def _scalar(event: ScalarEvent) -> Any:
         return text
     if text in _WORDS:
         return _WORDS[text]
-    if not _NUMBER.fullmatch(text):
+    if not NUMBER.match(text):
         return text
     if len(text) <= MOST_DIGITS:
         if _WHOLE.fullmatch(text):

@@ -31,9 +31,10 @@ def parse_yaml(path: str | Path, text: str) -> dict[str, Any]:
     try:
         data = bounded_yaml.load(text)
     except bounded_yaml.RefusedError as error:
-        raise InputError(path, error.key, None, error.allowed, problem=f"{error.problem}{_line(error)}") from None
+        problem = f"{error.problem} (line {error.line})"
+        raise InputError(path, error.key, None, error.allowed, problem=problem) from None
     except MarkedYAMLError as error:
-        raise InputError(path, "", None, "YAML", problem=f"not YAML{_line(error)}: {error.problem}") from None
+        raise InputError(path, "", None, "YAML", problem=f"not YAML{_place(error)}: {error.problem}") from None
     except (YAMLError, ValueError, OverflowError) as error:
         raise InputError(path, "", None, "YAML", problem=f"not YAML: {error}") from None
     if data is None:
@@ -103,10 +104,10 @@ def _text_of(path: str | Path, kind: str, most: int) -> str:
         raise InputError(path, "", None, f"a readable {kind} file in UTF-8", problem=why_unread(error)) from None
 
 
-def _line(error: MarkedYAMLError) -> str:
-    """Return " (line n)" if the error knows where it is."""
+def _place(error: MarkedYAMLError) -> str:
+    """Return " (line n, column m)" if the error knows where it is."""
     mark = error.problem_mark or error.context_mark
-    return f" (line {mark.line + 1})" if mark else ""
+    return f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
 
 
 def text_keys(data: Any, path: str | Path, prefix: str) -> Any:
