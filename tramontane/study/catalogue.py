@@ -169,7 +169,7 @@ def find_file(name: str, root: Path, origin: Origin) -> Path:
                 if (found := _named.get()) is not None:
                     found.setdefault(place, Named(name, origin))
                 return place
-    raise origin.mistake(name, f"a file beside this one, or below {root}")
+    raise origin.mistake(name, f"a file beside this one, or below {root}", problem=f"no file {show(name)}")
 
 
 def _check_parts(layers: Layers, file: Path) -> None:

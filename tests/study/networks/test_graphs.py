@@ -208,7 +208,7 @@ def test_what_cannot_be_is_one_line(tmp_path: Path, text: Any, line: str) -> Non
     ("machine", "line"),
     [
         ("{topology: graph}", r"machine.file: missing; allowed: a graph"),
-        ("{topology: graph, file: gone.csv}", r"machine.file: found 'gone.csv'; allowed: a file beside this one"),
+        ("{topology: graph, file: gone.csv}", r"machine.file: no file 'gone.csv'; allowed: a file beside this one"),
         ("{topology: graph, file: x.csv, geometry: [2]}", r"machine.geometry: found \[2\] for topology graph"),
         ("{topology: torus, geometry: [2, 2, 2], file: x.csv}", r"machine.file: found one for topology torus; allowed"),
         ("{topology: torus}", r"machine.geometry: missing; allowed: \[X, Y, Z\]"),

@@ -91,7 +91,7 @@ def test_steps_of_a_program_are_those_of_its_parts(tmp_path: Path, tables: Path)
 @pytest.mark.parametrize(
     ("columns", "keys", "said"),
     [
-        ({}, "{file: other.npz, bytes: 8 B}", "workload.partition.file: found 'other.npz'; allowed: a file beside"),
+        ({}, "{file: other.npz, bytes: 8 B}", "workload.partition.file: no file 'other.npz'; allowed: a file beside"),
         ({"own": None}, "{file: parts.npz, bytes: 8 B}", "parts.npz: own: no column 'own'; allowed: what `tramontane"),
         ({"own": [0, 7]}, "{file: parts.npz, bytes: 8 B}", "parts.npz: found parts or links that can't be"),
         ({"boundary": [2, 8]}, "{file: parts.npz, bytes: 8 B}", "parts.npz: found parts or links that can't be"),

@@ -159,7 +159,7 @@ def test_files_of_anything_are_told_in_one_line(tmp_path: Path, name: str, conte
     file.write_bytes(content)
     with pytest.raises(InputError, match=re.escape(f"{name}")):
         point_of(file)
-    with pytest.raises(InputError, match=r"workload.file: found 'nope.csv'; allowed: a file beside this one"):
+    with pytest.raises(InputError, match=r"workload.file: no file 'nope.csv'; allowed: a file beside this one"):
         point_of(tmp_path / "nope.csv")
     other = tmp_path / "x.txt"
     other.write_text(CSV)
