@@ -12,8 +12,7 @@
 #include "simulation.hpp"
 #include "testing.hpp"
 
-using namespace tramontane;
-using namespace tramontane::pisces16;
+namespace tramontane::pisces16 {  // in which it stays where several files are compiled as one
 
 namespace {
 
@@ -119,3 +118,5 @@ TEST_CASE("hashed random numbers depend on the time alone and avoid the ends") {
         CHECK(drawn == random.draw(now * 1'000'000, 7, 2, 5));
     }
 }
+
+}  // namespace tramontane::pisces16
