@@ -9,12 +9,13 @@ from tramontane.campaign.overview import Forecast, Progress, progress, progress_
 from tramontane.campaign.packing import Batch, Job
 from tramontane.results.store import Store
 from tramontane.study import Point
+from tramontane.support import processes
 
 
 def test_many_experiments_are_read_as_one_by_one(project: Path) -> None:
     first = project / "configs" / "experiments" / "tiny.yaml"
     text = first.read_text(encoding="utf-8")
-    names = [f"tiny_{i}" for i in range(overview.FEW)]
+    names = [f"tiny_{i}" for i in range(processes.FEW)]
     others = [first.with_name(f"{name}.yaml") for name in names]
     for name, file in zip(names, others, strict=True):
         file.write_text(text.replace("tiny", name), encoding="utf-8")
@@ -35,7 +36,7 @@ def test_many_experiments_are_read_as_one_by_one(project: Path) -> None:
 
 def test_processes_that_read_experiments_import_nothing_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overview, "progress", lambda file, _: file.name)  # which only a fork of this process knows
-    files = [Path(f"{number}.yaml") for number in range(overview.FEW + 1)]
+    files = [Path(f"{number}.yaml") for number in range(processes.FEW + 1)]
     assert progress_of_all(files, Store(Path())) == [file.name for file in files]
 
 

@@ -251,6 +251,22 @@ def test_a_mistake_in_a_point_is_one_line(
             assert part in answer.err
 
 
+@pytest.mark.parametrize("cores", [1, 3])
+def test_mistakes_in_many_files_are_told_in_their_order(
+    here: Path, tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, cores: int
+) -> None:
+    from tramontane.support import host
+
+    monkeypatch.setattr(host, "cores", lambda: cores)
+    texts = [change("ranks: 8", f"ranks: {80 + i}" if i % 4 == 0 else f"ranks: {1 + i % 8}") for i in range(20)]
+    files = [write(here, text, f"{i}.yaml") for i, text in enumerate(texts)]
+    answer = tramontane("validate", *files)
+    assert (answer.status, answer.out) == (2, "")
+    told = [f"{i}.yaml: ranks: found {80 + i} ranks on 8 nodes" for i in range(0, 20, 4)]
+    assert [line.partition(";")[0] for line in answer.err.splitlines()] == told
+    assert tramontane("validate", *files[1:4], *files[5:8], *files[9:12], *files[13:16]).out == "12 files valid\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
@@ -721,8 +737,10 @@ def test_the_shipped_configuration_is_valid_and_nothing_is_looked_at_twice(
 ) -> None:
     from tramontane.study.points import loading
     from tramontane.study.reading import bounded_yaml
+    from tramontane.support import host
 
     monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(host, "cores", lambda: 1)  # several processes would look at some files each
     texts: list[str] = []
     load = bounded_yaml.load
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,7 @@ from tramontane.study.workloads.programs import Program
 from tramontane.study.workloads.workloads import Trace
 from tramontane.support import host
 from tramontane.support.formatting import plural
-from tramontane.support.processes import pool
-from tramontane.support.progress_line import with_progress
-
-#: Experiments that one process has read before others have begun.
-FEW = 10
+from tramontane.support.processes import on_all_cores
 
 
 @dataclass(frozen=True)
@@ -71,21 +68,11 @@ def progress(file: Path, store: Store) -> Progress:
 
 
 def progress_of_all(files: Sequence[Path], store: Store) -> list[Progress | str]:
-    """Return what is there of the experiment in each file, or the mistake in it; shows a progress line.
-
-    All cores read, unless there are so few files that these are read before other processes have begun.
-    """
-    if len(files) <= FEW:
-        return [_progress_or_mistake(file, store) for file in with_progress(files, READING)]
-    workers = pool(min(host.cores(), len(files)), start="fork")
-    try:
-        waiting = [workers.submit(_progress_or_mistake, file, store) for file in files]
-        return [each.result() for each in with_progress(waiting, READING)]
-    finally:
-        workers.shutdown(wait=True, cancel_futures=True)
+    """Return what is there of the experiment in each file, or the mistake in it; shows a progress line."""
+    return on_all_cores(partial(_progress_or_mistake, store), files, READING)
 
 
-def _progress_or_mistake(file: Path, store: Store) -> Progress | str:
+def _progress_or_mistake(store: Store, file: Path) -> Progress | str:
     try:
         return progress(file, store)
     except InputError as error:

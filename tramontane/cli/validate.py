@@ -1,6 +1,8 @@
 """``tramontane validate``."""
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -23,15 +25,20 @@ def validate(
     """
     from tramontane.study import find_root, validate_file
     from tramontane.support.formatting import plural
+    from tramontane.support.processes import on_all_cores
 
     chosen = files or sorted((find_root() / "configs").rglob("*.yaml"))
-    bad = 0
-    for file in chosen:
-        try:
-            validate_file(file)
-        except InputError as error:
-            bad += 1
-            print(error, file=sys.stderr)
-    if bad:
+    mistakes = list(filter(None, on_all_cores(partial(_mistake_in, validate_file), chosen, "checking files")))
+    for mistake in mistakes:
+        print(mistake, file=sys.stderr)
+    if mistakes:
         raise typer.Exit(MISTAKE)
     print(f"{plural(len(chosen), 'file')} valid")
+
+
+def _mistake_in(check: Callable[[Path], object], file: Path) -> str:
+    try:
+        check(file)
+    except InputError as error:
+        return str(error)
+    return ""

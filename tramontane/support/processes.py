@@ -7,12 +7,20 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from typing import Literal
+from typing import Literal, TypeVar
 
 from tramontane.errors import InputError
+from tramontane.support import host
+from tramontane.support.progress_line import with_progress
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+FEW = 10
+"""Files that one process has read before others have begun."""
 
 _PR_SET_PDEATHSIG = 1
 
@@ -52,6 +60,31 @@ def pool(
     """
     _check_granted(number + _OF_A_POOL)
     return ProcessPoolExecutor(number, mp_context=get_context(start), initializer=_begin, initargs=(prepare,))
+
+
+def on_all_cores(read: Callable[[T], R], things: Sequence[T], what: str) -> list[R]:
+    """Return what is read of each thing, in their order; shows a progress line.
+
+    All cores read, unless there are so few that these are read before other processes have begun.
+
+    Parameters
+    ----------
+    read : callable
+        A function that other processes find by its name; what it needs is imported.
+    things : sequence
+        For instance paths.
+    what : str
+        What is done, as the line says it.
+    """
+    cores = min(host.cores(), len(things))
+    if len(things) <= FEW or cores == 1:
+        return [read(thing) for thing in with_progress(things, what)]
+    workers = pool(cores, start="fork")
+    try:
+        waiting = [workers.submit(read, thing) for thing in things]
+        return [each.result() for each in with_progress(waiting, what)]
+    finally:
+        workers.shutdown(wait=True, cancel_futures=True)
 
 
 def _check_granted(number: int) -> None:
