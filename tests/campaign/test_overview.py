@@ -1,5 +1,6 @@
 """What there is of experiments does not depend on how many processes read them."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from tramontane.study import Point
 from tramontane.support import processes
 
 
-def test_many_experiments_are_read_as_one_by_one(project: Path) -> None:
+def test_many_experiments_are_read_as_one_by_one(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "active_count", lambda: 1)  # pytest has some of its own
     first = project / "configs" / "experiments" / "tiny.yaml"
     text = first.read_text(encoding="utf-8")
     names = [f"tiny_{i}" for i in range(processes.FEW)]
@@ -36,6 +38,7 @@ def test_many_experiments_are_read_as_one_by_one(project: Path) -> None:
 
 def test_processes_that_read_experiments_import_nothing_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overview, "progress", lambda file, _: file.name)  # which only a fork of this process knows
+    monkeypatch.setattr(threading, "active_count", lambda: 1)  # pytest has some of its own
     files = [Path(f"{number}.yaml") for number in range(processes.FEW + 1)]
     assert progress_of_all(files, Store(Path())) == [file.name for file in files]
 

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,13 +15,26 @@ import pytest
 
 from tramontane.campaign.driver import Options, header
 from tramontane.campaign.overview import describe, forecast
-from tramontane.campaign.plan import Needed, Plan, Resources, find_needed, find_outdated, make_plan, select, write_plan
+from tramontane.campaign.plan import (
+    Needed,
+    Plan,
+    Resources,
+    find_needed,
+    find_outdated,
+    make_job,
+    make_jobs,
+    make_plan,
+    select,
+    write_plan,
+)
 from tramontane.campaign.rules import Rules
 from tramontane.errors import InputError
 from tramontane.results.collate import collate_manifest
 from tramontane.results.datasets import RECORDS, read, write
 from tramontane.results.proof import sealed
 from tramontane.results.store import Store
+from tramontane.study import Point
+from tramontane.support import host
 from tramontane.support.files import dump, write_atomically
 from tramontane.support.layout import plan_of, root_of
 
@@ -453,3 +467,23 @@ def test_all_experiments_are_at_least_one(project: Path) -> None:
     ):
         make_plan(project, "smoke")
     assert make_plan(project, "smoke", ["none"]).experiments == []
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_points_are_estimated_in_their_order_by_any_number_of_processes(
+    monkeypatch: pytest.MonkeyPatch, cores: int
+) -> None:
+    monkeypatch.setattr(host, "cores", lambda: cores)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)  # pytest has some of its own
+    machines = [{"topology": "torus", "geometry": [4, 4, width], "nodes_per_switch": 4} for width in (1, 2, 3)]
+    points = [
+        Point.model_validate({
+            "ranks": 2 + i % 13,
+            "machine": machines[i % 3],
+            "workload": {"kind": "allreduce", "algorithm": "ring", "count": 1 + i % 7},
+        })
+        for i in range(60)
+    ]  # fmt: skip
+    assert make_jobs(points) == [make_job(point) for point in points]
+    assert make_jobs(points, "gpu") == [make_job(point, "gpu") for point in points]
+    assert make_jobs([]) == []

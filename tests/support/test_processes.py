@@ -1,12 +1,43 @@
 """How processes begin that work for others."""
 
 import errno
+import os
 import threading
 
 import pytest
 
 from tramontane.errors import refused_by_system
-from tramontane.support.processes import pool
+from tramontane.support import host
+from tramontane.support.processes import FEW, on_all_cores, pool
+
+
+def process_of(_: int) -> int:
+    return os.getpid()
+
+
+@pytest.mark.parametrize(("number", "cores", "threads", "inside"), [
+    (FEW, 3, 1, True), (FEW + 1, 3, 1, False), (FEW + 1, 1, 1, True), (FEW + 1, 3, 2, True),
+])  # fmt: skip
+def test_other_processes_read_many_things_unless_they_can_not(
+    monkeypatch: pytest.MonkeyPatch, number: int, cores: int, threads: int, inside: bool
+) -> None:
+    monkeypatch.setattr(host, "cores", lambda: cores)
+    monkeypatch.setattr(threading, "active_count", lambda: threads)  # pytest has some of its own
+    found = on_all_cores(process_of, range(number), "reading")
+    assert len(found) == number
+    assert (set(found) == {os.getpid()}) == inside
+    assert on_all_cores(abs, range(-number, 0), "reading") == list(range(number, 0, -1))
+
+
+def test_what_other_processes_raise_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "cores", lambda: 2)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    with pytest.raises(ZeroDivisionError):
+        on_all_cores(divide, range(FEW + 1), "dividing")
+
+
+def divide(number: int) -> float:
+    return 1 / (FEW - number)
 
 
 @pytest.mark.parametrize("granted", range(5))

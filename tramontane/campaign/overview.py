@@ -13,7 +13,7 @@ from tramontane.campaign.plan import (
     PlannedExperiment,
     check_scale,
     find_absent,
-    make_job,
+    make_jobs,
     make_plan,
     plan_experiment,
     select,
@@ -155,7 +155,7 @@ def describe(root: Path, name: str, scale: str) -> Description:
     return Description(
         experiment,
         planned,
-        [make_job(point) for point in planned.points.values()],
+        make_jobs(list(planned.points.values())),
         sum(map(store.has_failed, planned.points)),
         sum(bool(point.get("excluded")) for point in planned.manifest["points"]),
         patterns.origins(root, [point.workload.canonical() for point in planned.points.values()]),
@@ -248,7 +248,7 @@ def forecast(root: Path, names: Sequence[str], scale: str, where: str | None = N
     if where is not None:
         points = {identity: points[identity] for identity in choose([each.manifest for each in experiments], where)}
     missing = sorted(points.keys() & {identity for identities in planned.absent.values() for identity in identities})
-    jobs = [make_job(points[identity], device) for identity in missing]
+    jobs = make_jobs([points[identity] for identity in missing], device)
     title = experiments[0].name if len(experiments) == 1 else plural(len(experiments), "experiment")
     absent = find_absent(root, {job.identity: job.point for job in jobs})
     return Forecast(

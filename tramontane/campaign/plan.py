@@ -9,8 +9,10 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +39,7 @@ from tramontane.substrates.simulator import Simulator
 from tramontane.support import host
 from tramontane.support.files import dump, write_if_changed
 from tramontane.support.layout import Layout, reproduce_command
+from tramontane.support.processes import on_all_cores
 from tramontane.support.progress_line import with_progress
 
 #: What a progress line says meanwhile.
@@ -236,7 +239,7 @@ def make_plan(
     elif wanted:
         absent[_NOT_ASKED] = sorted(wanted)
     wanted -= {identity for identities in absent.values() for identity in identities}
-    jobs = [make_job(points[identity], resources.device) for identity in sorted(wanted)]
+    jobs = make_jobs([points[identity] for identity in sorted(wanted)], resources.device)
     largest = math.inf if resources.memory is None else resources.memory
     too_large = [job for job in jobs if job.memory > largest]
     fitting = [job for job in jobs if job.memory <= largest]
@@ -426,6 +429,24 @@ def make_job(point: Point, device: str = "cpu") -> Job:
         return Job(point.id, point, float(cost.seconds), int(cost.memory_bytes))
     seconds = on_accelerator(cost, point.ranks)
     return Job(point.id, point, float(seconds), int(cost.memory_bytes), memory_on_accelerator(point))
+
+
+def make_jobs(points: Sequence[Point], device: str = "cpu") -> list[Job]:
+    """Return points with their estimated costs, in their order; shows a progress line.
+
+    Points of a workload go to the same process, which counts the messages once.
+    """
+    places: dict[tuple[Hashable, int], list[int]] = {}
+    for place, point in enumerate(points):
+        places.setdefault((point.workload, point.ranks), []).append(place)
+    alike = [[points[place] for place in group] for group in places.values()]
+    made = on_all_cores(partial(_make_all, device), alike, "estimating")
+    jobs = dict(zip(chain(*places.values()), chain(*made), strict=True))
+    return [jobs[place] for place in range(len(points))]
+
+
+def _make_all(device: str, points: Sequence[Point]) -> list[Job]:
+    return [make_job(point, device) for point in points]
 
 
 def find_outdated(changed: Mapping[str, int], store: Store) -> Iterable[tuple[str, int]]:

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from tramontane.campaign.packing import Batch, pack_all
-from tramontane.campaign.plan import describe_batch, make_job
+from tramontane.campaign.plan import describe_batch, make_jobs
 from tramontane.claims import racing
 from tramontane.claims.bands import RANKS
 from tramontane.claims.evaluation import Campaign, outcomes
@@ -206,7 +206,7 @@ def run(name: str, entries: Iterable[ExpandedPoint], root: Path, scale: str, cor
     layout = layout_of(root, name, scale)
     layout.batches.mkdir(parents=True, exist_ok=True)
     waiting = []
-    jobs = [make_job(point) for point in missing]
+    jobs = make_jobs(missing)
     for batch in pack_all(jobs, cores) if cores > 1 else [Batch(tuple(jobs))] * bool(jobs):  # one start for one core
         file = layout.batch(batch.identity)
         write_if_changed(file, dump(describe_batch(batch, layout)))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from tramontane.campaign.batch import provenance_of, record
-from tramontane.campaign.plan import make_job
+from tramontane.campaign.plan import make_jobs
 from tramontane.campaign.progress import Tally, progress
 from tramontane.comparison import worker
 from tramontane.results.provenance import BUILD
@@ -102,7 +102,7 @@ def _known(identity: str, point: Point, store: Store, simulator: Simulator) -> P
 
 
 def _run(missing: Mapping[str, Point], root: Path, store: Store, cores: int, stream: TextIO) -> dict[str, PointOutcome]:
-    jobs = {identity: make_job(point) for identity, point in missing.items()}
+    jobs = dict(zip(missing, make_jobs(list(missing.values())), strict=True))
     outcomes: dict[str, PointOutcome] = {}
     tally = _Tally(dict(jobs), store, time.time_ns(), cores, outcomes=outcomes)
     simulator = Simulator()

@@ -65,7 +65,8 @@ def pool(
 def on_all_cores(read: Callable[[T], R], things: Sequence[T], what: str) -> list[R]:
     """Return what is read of each thing, in their order; shows a progress line.
 
-    All cores read, unless there are so few that these are read before other processes have begun.
+    All cores read, unless there are so few that these are read before other processes have begun, or this process has
+    threads (in a notebook) and can't be forked.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def on_all_cores(read: Callable[[T], R], things: Sequence[T], what: str) -> list
         What is done, as the line says it.
     """
     cores = min(host.cores(), len(things))
-    if len(things) <= FEW or cores == 1:
+    if len(things) <= FEW or cores == 1 or threading.active_count() > 1:
         return [read(thing) for thing in with_progress(things, what)]
     workers = pool(cores, start="fork")
     try:
