@@ -39,12 +39,13 @@ from tramontane.study.reading.reading import cached_yaml
 from tramontane.study.values.units import TIME, parse_quantity
 from tramontane.support.formatting import listed
 from tramontane.support.layout import Layout
+from tramontane.support.progress_line import with_progress
 
 _PICOSECONDS = 10**12
 
 
 def evaluate(root: Path, scale: str, only: Iterable[str] = ()) -> list[Verdict]:
-    """Return what became of every statement, in the order of the files.
+    """Return what became of every statement, in the order of the files; shows a progress line.
 
     Parameters
     ----------
@@ -72,10 +73,10 @@ def evaluate(root: Path, scale: str, only: Iterable[str] = ()) -> list[Verdict]:
         return []
     judgement = claims.load_judgement(root)
     begun = bool(wanted) or campaign.begun()
+    asked = [(name, *found) for name, found in known.items() if not wanted or name in wanted]
     return [
         _verdict(name, paper, claim, campaign, judgement, begun=begun)
-        for name, (paper, claim) in known.items()
-        if not wanted or name in wanted
+        for name, paper, claim in with_progress(asked, "checking statements")
     ]
 
 
