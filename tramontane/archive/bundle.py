@@ -35,6 +35,7 @@ from tramontane.study.experiments.claims import statements
 from tramontane.study.reading.project import EXPERIMENTS
 from tramontane.support.files import UnwritableError, folder_beside
 from tramontane.support.layout import Layout
+from tramontane.support.progress_line import with_progress
 
 _CHUNK = 1 << 20
 #: The earliest time a ZIP file knows.
@@ -86,7 +87,10 @@ def write_archive(root: Path, scale: str, out: Path) -> int:
     with _naming(out), folder_beside(out) as folder:
         temporary = folder / out.name
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as bundle:
-            sums = {place: _copy(bundle, place, path, about["created"]) for place, path in files.items()}
+            sums = {
+                place: _copy(bundle, place, path, about["created"])
+                for place, path in with_progress(files.items(), "packing files")
+            }
             sums |= {place: _put(bundle, place, text, about["created"]) for place, text in texts.items()}
             lines = "".join(f"{digest}  {place}\n" for place, digest in sorted(sums.items()))
             _put(bundle, PurePosixPath(CHECKSUMS), lines, about["created"])
@@ -97,7 +101,7 @@ def write_archive(root: Path, scale: str, out: Path) -> int:
 def _check_datasets(root: Path, scale: str) -> None:
     """Refuse a dataset that is not as it was written, or of other records than are there (InputError)."""
     layout, store = Layout(root, scale), Store(root)
-    for own in manifests(layout):
+    for own in with_progress(list(manifests(layout)), "checking datasets"):
         path = layout.dataset(own["name"])
         if datasets.read(path).attrs.get(datasets.RECORDS) != store.digest(manifest.identities(own)):
             allowed = f"a dataset of the records that are there; tramontane reproduce --scale {scale} --no-run makes it"

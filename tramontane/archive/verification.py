@@ -28,6 +28,7 @@ from tramontane.results.proof import (
 from tramontane.results.store import MISSING, POINTS, Store, digest_of, failed, ok
 from tramontane.study.patterns import patterns
 from tramontane.support.layout import Layout
+from tramontane.support.progress_line import with_progress
 
 _LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
 _IDENTITY = re.compile(r"[0-9a-f]{16}")
@@ -95,7 +96,7 @@ def _verify(bundle: zipfile.ZipFile, file: Path) -> Finding:
         about = _read(bundle, VERSIONS)
         layout = Layout(_ROOT, _matching(_NAME, about["scale"]))
         problems += _lacking(names, [CRATE, CLAIMS, README, str(layout.report), *about.get(NAMED, [])])
-        for name in names:
+        for name in with_progress(names, "checking datasets"):
             if PurePosixPath(name).parent == PurePosixPath(layout.manifests.as_posix()):
                 own = _read(bundle, name)
                 points = {_matching(_IDENTITY, point["id"]) for point in own["points"] if "id" in point}
@@ -119,7 +120,9 @@ def _verify(bundle: zipfile.ZipFile, file: Path) -> Finding:
     places = {identity: Store(_ROOT).path(identity).as_posix() for identity in identities}
     records_there = {identity: place for identity, place in places.items() if place in names}
     told = {problem.partition(" ")[0] for problem in problems}
-    looked = {identity: _state(bundle, identity, names, told) for identity in identities}
+    looked = {
+        identity: _state(bundle, identity, names, told) for identity in with_progress(identities, "checking records")
+    }
     problems += [flaw for _, flaws in looked.values() for flaw in flaws]
     if not any(problem.startswith(f"{POINTS.as_posix()}/") for problem in problems):  # else the records are to blame
         states = {identity: state for identity, (state, _) in looked.items()}
@@ -202,7 +205,7 @@ def _checksums(bundle: zipfile.ZipFile, names: Collection[str]) -> Iterator[str]
         listed[match[2]] = match[1]
     for name in sorted(set(names) - listed.keys() - {CHECKSUMS}):
         yield f"{_short(name)} has no checksum"
-    for name, wanted in listed.items():
+    for name, wanted in with_progress(listed.items(), "checking files"):
         if name not in names:
             yield f"{_short(name)} is missing"
             continue
