@@ -1,5 +1,6 @@
 """Batches: each point is stored the moment it ends, whatever becomes of the others."""
 
+import contextlib
 import errno
 import io
 import json
@@ -9,7 +10,7 @@ import os
 import resource
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -441,8 +442,19 @@ def test_a_process_that_ends_without_a_word_is_an_error(fake: Any) -> None:
         def run(self, point: Point) -> dict[str, Any]:
             os._exit(3)
 
+    shown: list[int] = []
+
+    @contextlib.contextmanager
+    def line() -> Iterator[None]:
+        shown.append(os.getpid())
+        try:
+            yield
+        finally:
+            shown.append(-os.getpid())
+
     with pytest.raises(PointError, match="ended with status 3 and without a result"):
-        run_forked(point(4), Silent())
+        run_forked(point(4), Silent(), line())
+    assert shown == [os.getpid(), -os.getpid()]  # what shows something meanwhile is not in the fork
 
 
 def children_of(pid: int) -> list[int]:

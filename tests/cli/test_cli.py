@@ -349,7 +349,7 @@ def test_what_only_the_extension_refuses_is_a_mistake_too(
 ) -> None:
     from tramontane.substrates import isolation, single
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise isolation.PointError(f"{key}: found 5, allowed: at most 3, so that it ends")
 
     monkeypatch.setattr(single, "run_forked", fail)
@@ -363,7 +363,7 @@ def test_a_point_that_fails_is_one_line_too(
 ) -> None:
     from tramontane.substrates import isolation, single
 
-    def fail(*_: object) -> dict[str, Any]:
+    def fail(*_: object, **__: object) -> dict[str, Any]:
         raise isolation.PointError("deadlock: rank 0 waits for rank 1")
 
     monkeypatch.setattr(single, "run_forked", fail)
@@ -620,7 +620,7 @@ def test_a_gpu_says_itself_what_it_has_no_memory_for(
     tramontane: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the engine for processors would need is not asked."""
-    monkeypatch.setattr("tramontane.substrates.single.run_forked", lambda *_: {"time_s": 1.0})
+    monkeypatch.setattr("tramontane.substrates.single.run_forked", lambda *_, **__: {"time_s": 1.0})
     words = ("run", write(here, POINT), "--memory", "1 MB", "--device")
     assert [tramontane(*words, device).status for device in ("cpu", "host", "auto", "gpu")] == [2, 2, 2, 0]
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tramontane.support.progress_line import with_progress
+from tramontane.support.progress_line import clock, with_progress
 
 
 class Terminal(io.StringIO):
@@ -33,4 +33,19 @@ def test_a_terminal_says_what_is_done_and_a_log_nothing(monkeypatch: pytest.Monk
         monkeypatch.setattr(sys, "stderr", stream)
         list(with_progress(range(4), "reading experiments"))
     assert "reading experiments" in terminal.getvalue()
+    assert log.getvalue() == ""
+
+
+@pytest.mark.parametrize(("expected", "told"), [(300.0, "of about 5 min"), (7200.0, "of about 2.0 h"), (0.5, "")])
+def test_a_clock_says_how_long_something_lasts_and_is_expected_to(
+    monkeypatch: pytest.MonkeyPatch, expected: float, told: str
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    terminal, log = Terminal(), io.StringIO()
+    for stream in (terminal, log):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with clock("simulating", expected):
+            pass
+    assert told in terminal.getvalue()
+    assert ("simulating" in terminal.getvalue()) == ("0:00:00" in terminal.getvalue()) == bool(told)
     assert log.getvalue() == ""

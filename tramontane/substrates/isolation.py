@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
@@ -53,15 +54,22 @@ class PointKilledError(PointError):
     """Its process was killed, as the system does where memory lacks: tried again, it may well run."""
 
 
-def run_forked(point: "Point", substrate: Substrate) -> dict[str, Any]:
-    """Run `point` in a fork of this process.
+def run_forked(
+    point: "Point", substrate: Substrate, meanwhile: AbstractContextManager[object] | None = None
+) -> dict[str, Any]:
+    """Run `point` in a fork of this process, which waits `meanwhile`.
 
     Raises
     ------
     PointError
         If the point can't be executed, fails, or its process dies.
     """
-    answer, status = forked(lambda stream: stream.write(_answer(point, substrate)), lambda stream: stream.read())
+
+    def wait(stream: BinaryIO) -> bytes:
+        with meanwhile or nullcontext():  # entered behind the fork: it may start a thread
+            return stream.read()
+
+    answer, status = forked(lambda stream: stream.write(_answer(point, substrate)), wait)
     return _understand(answer, status)
 
 

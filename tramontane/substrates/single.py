@@ -1,15 +1,19 @@
 """Runs one point by itself, after a look at whether it can be run at all."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tramontane.errors import InputError
 from tramontane.study import Point, load_point
-from tramontane.study.points.cost import estimate
+from tramontane.study.points.cost import estimate, on_accelerator
 from tramontane.substrates import Keeper, require
+from tramontane.substrates.devices import goes_to_accelerator
 from tramontane.substrates.isolation import PointError, PointMistakeError, run_forked, run_fresh
 from tramontane.support.formatting import about_bytes
+from tramontane.support.progress_line import clock
 
 
 class TooLargeError(Exception):
@@ -54,7 +58,20 @@ def run_file(
     if substrate is not None:
         require(substrate)
     point = load_point(file, substrate)
-    return run_point(point, file, memory=memory, threads=threads, checkpoint=checkpoint, device=device, run=run_forked)
+    run = partial(run_forked, meanwhile=while_simulated(point, threads, device))
+    return run_point(point, file, memory=memory, threads=threads, checkpoint=checkpoint, device=device, run=run)
+
+
+def while_simulated(point: Point, threads: int = 1, device: str | None = None) -> AbstractContextManager[object]:
+    """Return a context that says on a terminal how long a point has been simulated, and is expected to be.
+
+    Other substrates have programs, whose compilation has a line of its own.
+    """
+    if point.substrate != "simulator":
+        return nullcontext()
+    cost = estimate(point)
+    on_gpu = goes_to_accelerator(point, device or "cpu")
+    return clock("simulating", on_accelerator(cost, point.ranks) if on_gpu else cost.seconds / threads)
 
 
 def run_point(
