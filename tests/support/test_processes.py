@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tramontane.errors import refused_by_system
-from tramontane.support import host
+from tramontane.support import host, processes
 from tramontane.support.processes import FEW, on_all_cores, pool
 
 
@@ -27,6 +27,16 @@ def test_other_processes_read_many_things_unless_they_can_not(
     assert len(found) == number
     assert (set(found) == {os.getpid()}) == inside
     assert on_all_cores(abs, range(-number, 0), "reading") == list(range(number, 0, -1))
+
+
+def test_a_process_that_is_granted_no_others_reads_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EAGAIN, "can't start new thread")
+
+    monkeypatch.setattr(host, "cores", lambda: 3)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    monkeypatch.setattr(processes, "pool", refuse)
+    assert set(on_all_cores(process_of, range(FEW + 1), "reading")) == {os.getpid()}
 
 
 def test_what_other_processes_raise_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:

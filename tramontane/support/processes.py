@@ -21,6 +21,8 @@ R = TypeVar("R")
 
 FEW = 10
 """Files that one process has read before others have begun."""
+MOST = 16
+"""Processes that read together: a machine of many cores is often others', too."""
 
 _PR_SET_PDEATHSIG = 1
 
@@ -65,8 +67,9 @@ def pool(
 def on_all_cores(read: Callable[[T], R], things: Sequence[T], what: str) -> list[R]:
     """Return what is read of each thing, in their order; shows a progress line.
 
-    All cores read, unless there are so few that these are read before other processes have begun, or this process has
-    threads (in a notebook) and can't be forked.
+    All cores read, up to sixteen. This process reads alone where there are so few things that these are read before
+    others have begun, where the system grants it no others, and where it has threads, as in a notebook, and can't be
+    forked.
 
     Parameters
     ----------
@@ -77,10 +80,12 @@ def on_all_cores(read: Callable[[T], R], things: Sequence[T], what: str) -> list
     what : str
         What is done, as the line says it.
     """
-    cores = min(host.cores(), len(things))
-    if len(things) <= FEW or cores == 1 or threading.active_count() > 1:
+    workers = None
+    if len(things) > FEW and (cores := min(host.cores(), MOST)) > 1 and threading.active_count() == 1:
+        with contextlib.suppress(OSError):
+            workers = pool(cores, start="fork")
+    if workers is None:
         return [read(thing) for thing in with_progress(things, what)]
-    workers = pool(cores, start="fork")
     try:
         waiting = [workers.submit(read, thing) for thing in things]
         return [each.result() for each in with_progress(waiting, what)]

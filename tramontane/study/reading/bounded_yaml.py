@@ -15,7 +15,6 @@ import yaml
 from yaml.error import MarkedYAMLError
 from yaml.events import (
     AliasEvent,
-    DocumentEndEvent,
     Event,
     MappingEndEvent,
     MappingStartEvent,
@@ -97,9 +96,8 @@ class _Loader:
         if isinstance(self._next(), StreamEndEvent):
             return None
         value, _ = self._value(self._next(), 1)
-        while isinstance(event := self._next(), DocumentEndEvent):
-            continue
-        if not isinstance(event, StreamEndEvent):
+        self._next()  # the document's end
+        if not isinstance(event := self._next(), StreamEndEvent):
             raise MarkedYAMLError(problem="found another document", problem_mark=event.start_mark)
         return value
 
