@@ -1,6 +1,6 @@
 """Draws new broken inputs and judges the answers: ``python -m tests.fuzz --seed 7 --count 500``.
 
-Each input must be accepted, or refused in one line within ten seconds of processor time. Of those in files and command
+Each input must be accepted, or refused in one line within two seconds of processor time. Of those in files and command
 lines, `--processes` many are given to ``tramontane`` in a process of their own, too.
 """
 

@@ -16,8 +16,8 @@ from tramontane.errors import InputError
 from tramontane.results.manifest import manifest
 from tramontane.study import expand, load_experiment, validate_file
 
-SECONDS = 10.0
-"""Processor time that a bad input may take, on a loaded machine and under coverage: what takes it may never end."""
+SECONDS = 2.0
+"""Processor time that a bad input may take on a machine that does nothing else."""
 
 
 @dataclass(frozen=True)

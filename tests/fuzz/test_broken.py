@@ -8,12 +8,19 @@ from typing import Any
 
 import pytest
 
+from tests.fuzz import judge
 from tests.fuzz.__main__ import EXPERIMENT, ROOT, Project
 from tests.fuzz.corpus import corpus
 from tests.fuzz.draw import COMMAND, TABLE, WHERE, Drawn, draw
 
 # Coverage would take most of the time, and see nothing that other tests don't execute.
 pytestmark = pytest.mark.no_cover
+
+
+@pytest.fixture(autouse=True)
+def busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Allow what a loaded machine, and the counting of lines, take: `python -m tests.fuzz` is what measures."""
+    monkeypatch.setattr(judge, "SECONDS", 10.0)
 
 
 @pytest.fixture(scope="module")
