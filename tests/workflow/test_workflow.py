@@ -1,6 +1,7 @@
 """The workflow's files: clean by Snakemake's own judgement, profiles that mean something, pins that agree."""
 
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -191,3 +192,32 @@ def set_up(folder: Path, step: str = "packages", **environment: str) -> subproce
         check=False,
         env={**os.environ, **environment},
     )
+
+
+@pytest.mark.parametrize(("ends", "told"), [(0, ""), (1, "set-up failed: ")])
+def test_a_terminal_shows_how_far_set_up_is_and_a_log_does_not(tmp_path: Path, ends: int, told: str) -> None:
+    folder = tmp_path / ".venv" / "bin"
+    folder.mkdir(parents=True)
+    python = folder / "python"
+    python.write_text(f'#!/bin/sh\ncase "$*" in *pip*) echo "[3/4] Building"; sleep 2; exit {ends} ;; esac\n')
+    python.chmod(0o755)
+    line = "compiling the simulator (details in .venv/setup.log)"
+    plain = set_up(tmp_path, "simulator", TERM="xterm")
+    assert plain.stderr.splitlines()[0] == line
+    assert plain.stderr.count("\n") == (3 if ends else 1)
+    assert "steps" not in plain.stderr
+    (tmp_path / ".venv" / "setup.log").unlink()
+
+    leader, follower = pty.openpty()
+    command = ["sh", str(ROOT / "workflow" / "scripts" / "setup.sh"), "simulator"]
+    environment = {**os.environ, "TERM": "xterm"}
+    status = subprocess.run(command, cwd=tmp_path, stderr=follower, check=False, env=environment).returncode
+    os.close(follower)
+    shown = os.read(leader, 65536).decode()
+    os.close(leader)
+    assert status == ends
+    assert shown.startswith(line)
+    assert re.search(r"\r\x1b\[K\d s, 3 of 4 steps, about \d s left", shown)
+    behind = shown.rpartition("\r\x1b[K")[2]  # the line, which goes at the end
+    assert told in behind
+    assert bool(behind) == bool(ends)

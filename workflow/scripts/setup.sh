@@ -50,11 +50,38 @@ stop_if_missing() {
 
 # What the step prints goes to the log; its end is shown if it fails.
 logged() {
-    if ! "$@" >>"$log" 2>&1; then
+    if ! with_progress "$@"; then
         tail -n 20 "$log" >&2
         echo "set-up failed: $*; all of it in $log" >&2
         exit 1
     fi
+}
+
+# Meanwhile a terminal shows how far it is. The command itself is in the foreground, where it can be interrupted.
+with_progress() {
+    status=0
+    show_progress &
+    "$@" >>"$log" 2>&1 || status=$?
+    kill $! 2>/dev/null || :
+    wait $! 2>/dev/null || :
+    ! on_terminal || printf '\r\033[K' >&2
+    return "$status"
+}
+
+on_terminal() { [ -t 2 ] && [ "${TERM:-dumb}" != dumb ]; }
+
+# How long the step has taken, and of what Ninja compiles how much is done: until it ends, or whoever waits for it.
+show_progress() {
+    on_terminal || return 0
+    begun=$(date +%s)
+    while kill -0 $$ 2>/dev/null; do
+        seconds=$(($(date +%s) - begun))
+        step=$(tail -n 5 "$log" | grep -o '\[[1-9][0-9]*/[0-9]*\]' | tail -n 1 | tr -d '[]')
+        left=''
+        [ -z "$step" ] || left=", ${step%/*} of ${step#*/} steps, about $((seconds * (${step#*/} - ${step%/*}) / ${step%/*})) s left"
+        printf '\r\033[K%s s%s' "$seconds" "$left" >&2
+        sleep 1
+    done
 }
 
 packages() {
@@ -82,8 +109,8 @@ install_packages() {
         # The lock's entry of uv: a line, and indented ones with its hashes.
         awk '/^[^ ]/ { own = /^uv==/ } own' requirements.lock >.venv/uv.lock
         # shellcheck disable=SC2086  # several words
-        if $pip install --disable-pip-version-check $locked .venv/uv.lock >>"$log" 2>&1 &&
-            VIRTUAL_ENV="$PWD/.venv" .venv/bin/uv pip install --no-cache --compile-bytecode $locked requirements.lock >>"$log" 2>&1; then
+        if with_progress $pip install --disable-pip-version-check $locked .venv/uv.lock &&
+            with_progress env VIRTUAL_ENV="$PWD/.venv" .venv/bin/uv pip install --no-cache --compile-bytecode $locked requirements.lock; then
             return
         fi
     fi
@@ -125,7 +152,7 @@ simulator() {
     export PATH
     choose_gpu
     # shellcheck disable=SC2086  # no option, or some
-    logged .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps $gpu -e .
+    logged .venv/bin/python -m pip install --verbose --disable-pip-version-check --no-build-isolation --no-deps $gpu -e .
     # Where the environment has Python write no bytecode, as in many containers, each command would compile its modules.
     logged .venv/bin/python -m compileall -q tramontane analysis
     printf %s "${GPU:-}" >.venv/.gpu
