@@ -36,9 +36,11 @@ def test_a_terminal_says_what_is_done_and_a_log_nothing(monkeypatch: pytest.Monk
     assert log.getvalue() == ""
 
 
-@pytest.mark.parametrize(("expected", "told"), [(300.0, "of about 5 min"), (7200.0, "of about 2.0 h"), (0.5, "")])
+@pytest.mark.parametrize(
+    ("expected", "told"), [(300.0, "of about 5 min"), (7200.0, "of about 2.0 h"), (None, "0:00:00"), (0.5, "")]
+)
 def test_a_clock_says_how_long_something_lasts_and_is_expected_to(
-    monkeypatch: pytest.MonkeyPatch, expected: float, told: str
+    monkeypatch: pytest.MonkeyPatch, expected: float | None, told: str
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
     terminal, log = Terminal(), io.StringIO()

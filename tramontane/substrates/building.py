@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tramontane.support.processes import processor_time
+from tramontane.support.progress_line import clock
 
 
 def digest(files: Iterable[Path], words: Iterable[str]) -> str:
@@ -46,7 +47,8 @@ def told(what: str) -> Iterator[None]:
     print(f"compiling {what}, once; this may take some minutes", file=sys.stderr, flush=True)
     begun = processor_time()
     try:
-        yield
+        with clock(f"compiling {what}"):
+            yield
     finally:
         _spent += processor_time() - begun
 

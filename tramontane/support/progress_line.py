@@ -39,7 +39,7 @@ def with_progress(things: Collection[T], what: str) -> Iterable[T]:
     return track(things, what, console=Console(stderr=True), transient=True)
 
 
-def clock(what: str, expected: float) -> AbstractContextManager[object]:
+def clock(what: str, expected: float | None = None) -> AbstractContextManager[object]:
     """Return a context in which a line says for how long it has lasted, beside how long it is expected to.
 
     It is for what can't tell how much of it is done. On a terminal, standard error shows it; the line goes at the end.
@@ -48,15 +48,15 @@ def clock(what: str, expected: float) -> AbstractContextManager[object]:
     ----------
     what : str
         What is done, as the line says it.
-    expected : float
-        How long it is expected to last [s].
+    expected : float, optional
+        How long it is expected to last [s], where that is known.
     """
-    if expected < SOON or not can_change(sys.stderr):
+    if (expected is not None and expected < SOON) or not can_change(sys.stderr):
         return nullcontext()
     from rich.console import Console  # noqa: PLC0415 - slow to import
     from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn  # noqa: PLC0415
 
-    about = f"of about {about_seconds(expected)}"
+    about = "" if expected is None else f"of about {about_seconds(expected)}"
     line = Progress(SpinnerColumn(), what, TimeElapsedColumn(), about, console=Console(stderr=True), transient=True)
     line.add_task(what)
     return line
