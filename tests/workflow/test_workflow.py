@@ -199,12 +199,13 @@ def test_a_terminal_shows_how_far_set_up_is_and_a_log_does_not(tmp_path: Path, e
     folder = tmp_path / ".venv" / "bin"
     folder.mkdir(parents=True)
     python = folder / "python"
-    python.write_text(f'#!/bin/sh\ncase "$*" in *pip*) echo "[3/4] Building"; sleep 2; exit {ends} ;; esac\n')
+    build = f'echo "[3/8] Building"; sleep 2; echo "[7/8] Linking"; sleep 2; exit {ends}'
+    python.write_text(f'#!/bin/sh\ncase "$*" in *pip*) {build} ;; esac\n')
     python.chmod(0o755)
     line = "compiling the simulator (details in .venv/setup.log)"
     plain = set_up(tmp_path, "simulator", TERM="xterm")
     assert plain.stderr.splitlines()[0] == line
-    assert plain.stderr.count("\n") == (3 if ends else 1)
+    assert plain.stderr.count("\n") == (4 if ends else 1)
     assert "steps" not in plain.stderr
     (tmp_path / ".venv" / "setup.log").unlink()
 
@@ -217,7 +218,8 @@ def test_a_terminal_shows_how_far_set_up_is_and_a_log_does_not(tmp_path: Path, e
     os.close(leader)
     assert status == ends
     assert shown.startswith(line)
-    assert re.search(r"\r\x1b\[K\d s, 3 of 4 steps, about \d s left", shown)
+    assert re.search(r"\r\x1b\[K\d+ s, 3 of 8 steps, about \d+ s left\r", shown)
+    assert re.search(r"\r\x1b\[K\d+ s, 7 of 8 steps, linking\r", shown)
     behind = shown.rpartition("\r\x1b[K")[2]  # the line, which goes at the end
     assert told in behind
     assert bool(behind) == bool(ends)

@@ -77,8 +77,14 @@ show_progress() {
     while kill -0 $$ 2>/dev/null; do
         seconds=$(($(date +%s) - begun))
         step=$(tail -n 5 "$log" | grep -o '\[[1-9][0-9]*/[0-9]*\]' | tail -n 1 | tr -d '[]')
-        left=''
-        [ -z "$step" ] || left=", ${step%/*} of ${step#*/} steps, about $((seconds * (${step#*/} - ${step%/*}) / ${step%/*})) s left"
+        made=${step%/*} all=${step#*/}
+        if [ -z "$step" ]; then
+            left=''
+        elif [ $((all - made)) -gt 2 ]; then # linking, which optimises all at once, takes half as long as all before
+            left=", $made of $all steps, about $((seconds * (3 * all / 2 - made) / made)) s left"
+        else
+            left=", $made of $all steps, linking"
+        fi
         printf '\r\033[K%s s%s' "$seconds" "$left" >&2
         sleep 1
     done
