@@ -136,7 +136,7 @@ inline std::vector<Machine> every_network() {
     return all;
 }
 
-/// Those of them that the device engine has; every third where races are looked for, which are no matter of networks.
+/// Those of them that the device engine has; under ThreadSanitizer every third, for races do not depend on the network.
 inline std::vector<Machine> networks_of_devices() {
     std::vector<Machine> all = every_network();
     std::erase_if(all, [](const Machine& machine) { return machine.routing == "ugal-g"; });

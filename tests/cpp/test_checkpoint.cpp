@@ -82,7 +82,7 @@ TEST_CASE("each engine goes on from what either has written, with the same bits"
     CHECK(2 * resumed > 3 * (number - 5000));
 }
 
-TEST_CASE("rounds that ranks have left open go on as well", "[alone]") {
+TEST_CASE("rounds that ranks have left open go on as well", "[one-thread]") {
     const ScratchFile scratch;
     for (std::uint64_t number = 1; number < 5; ++number) {
         Drawn drawn(every_network()[0], number);

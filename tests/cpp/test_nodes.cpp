@@ -109,7 +109,7 @@ TEST_CASE("the memory of a node serves one message after the other, that of anot
 }
 
 TEST_CASE("ranks alone on nodes with room for two send as on nodes of their own, where they post ahead of events",
-          "[alone]") {
+          "[one-thread]") {
     const auto results = [](const Drawn& drawn) {
         Outcome o = drawn.simulate(1, ~0U);
         const std::uint64_t events = std::exchange(o.events, 0);
