@@ -358,6 +358,30 @@ def test_what_only_the_extension_refuses_is_a_mistake_too(
     assert answer.err.endswith(f"point.yaml: {key}: found 5; allowed: at most 3, so that it ends\n")
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_is_told_how_long_a_point_is_expected_to_take(
+    here: Path, tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    import contextlib
+
+    from tramontane.substrates import single
+
+    clocks: list[tuple[str, float]] = []
+
+    def clock(what: str, expected: float) -> contextlib.AbstractContextManager[None]:
+        clocks.append((what, expected))
+        return contextlib.nullcontext()
+
+    monkeypatch.setattr(single, "can_change", lambda _: terminal)
+    monkeypatch.setattr(single, "clock", clock)
+    one, two = (tramontane("run", write(here, POINT), f"--threads={number}") for number in (1, 2))
+    assert (one.status, two.status) == (0, 0)
+    refused = tramontane("run", write(here, POINT), "--memory=1MB")
+    assert (refused.status, "not run" in refused.err) == (2, True)
+    assert [what for what, _ in clocks] == ["simulating", "simulating"] * terminal
+    assert not clocks or clocks[0][1] == 2 * clocks[1][1] > 0
+
+
 def test_a_point_that_fails_is_one_line_too(
     here: Path, tramontane: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

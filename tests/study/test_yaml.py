@@ -62,8 +62,11 @@ def test_json_is_yaml(value: Any) -> None:
     [
         ("", None),
         ("# nothing\n", None),
-        ("[yes, No, on, OFF, y, =, 2018-01-01, 1:30, null, ~, '~', True, 'true']", None),
-        ("[1, -2, +3, 1.5, .5, 1., 1e3, -1.5E-3, '1', 10.5194/gmd, 1 us, 0, 0.0]", None),
+        ("[yes, No, on, OFF, y, =]", ["yes", "No", "on", "OFF", "y", "="]),
+        ("[2018-01-01, 1:30, 10.5194/gmd, 1 us]", ["2018-01-01", "1:30", "10.5194/gmd", "1 us"]),
+        ("[null, ~, '~', True, 'true']", [None, None, "~", True, "true"]),
+        ("[1, -2, +3, 0, '1']", [1, -2, 3, 0, "1"]),
+        ("[1.5, .5, 1., 1e3, -1.5E-3, 0.0]", [1.5, 0.5, 1.0, 1e3, -1.5e-3, 0.0]),
         ("a: {<<: {x: 1, y: 2}, y: 3}", {"a": {"x": 1, "y": 3}}),
         ("a: {y: 3, <<: {x: 1, y: 2}}", {"a": {"x": 1, "y": 3}}),
         ("a: {<<: [{x: 1}, {x: 2, y: 2}]}", {"a": {"x": 1, "y": 2}}),
@@ -75,12 +78,7 @@ def test_json_is_yaml(value: Any) -> None:
     ],
 )
 def test_values_are_those_of_yaml_1_2(text: str, value: Any) -> None:
-    if text.startswith("[yes"):
-        value = ["yes", "No", "on", "OFF", "y", "=", "2018-01-01", "1:30", None, None, "~", True, "true"]
-    elif text.startswith("[1"):
-        value = [1, -2, 3, 1.5, 0.5, 1.0, 1e3, -1.5e-3, "1", "10.5194/gmd", "1 us", 0, 0.0]
-    found = load(text)
-    assert repr(found) == repr(value)
+    assert repr(load(text)) == repr(value)  # 1 is not 1.0 here, nor True
 
 
 def nested(levels: int) -> str:

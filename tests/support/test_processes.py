@@ -15,9 +15,10 @@ def process_of(_: int) -> int:
     return os.getpid()
 
 
-@pytest.mark.parametrize(("number", "cores", "threads", "inside"), [
-    (FEW, 3, 1, True), (FEW + 1, 3, 1, False), (FEW + 1, 1, 1, True), (FEW + 1, 3, 2, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "cores", "threads", "inside"),
+    [(FEW, 3, 1, True), (FEW + 1, 3, 1, False), (FEW + 1, 1, 1, True), (FEW + 1, 3, 2, True)],
+)
 def test_other_processes_read_many_things_unless_they_can_not(
     monkeypatch: pytest.MonkeyPatch, number: int, cores: int, threads: int, inside: bool
 ) -> None:

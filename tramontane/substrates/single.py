@@ -1,7 +1,8 @@
 """Runs one point by itself, after a look at whether it can be run at all."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from tramontane.substrates import Keeper, require
 from tramontane.substrates.devices import goes_to_accelerator
 from tramontane.substrates.isolation import PointError, PointMistakeError, run_forked, run_fresh
 from tramontane.support.formatting import about_bytes
-from tramontane.support.progress_line import clock
+from tramontane.support.progress_line import can_change, clock
 
 
 class TooLargeError(Exception):
@@ -62,16 +63,20 @@ def run_file(
     return run_point(point, file, memory=memory, threads=threads, checkpoint=checkpoint, device=device, run=run)
 
 
-def while_simulated(point: Point, threads: int = 1, device: str | None = None) -> AbstractContextManager[object]:
-    """Return a context that says on a terminal how long a point has been simulated, and is expected to be.
+@contextmanager
+def while_simulated(point: Point, threads: int = 1, device: str | None = None) -> Iterator[None]:
+    """Say meanwhile on a terminal how long a point has been simulated, and is expected to be.
 
-    Other substrates have programs, whose compilation has a line of its own.
+    Other substrates have programs, whose compilation has a line of its own. Nothing is estimated before that: whether
+    the point can be run at all is looked at first.
     """
-    if point.substrate != "simulator":
-        return nullcontext()
+    if point.substrate != "simulator" or not can_change(sys.stderr):
+        yield
+        return
     cost = estimate(point)
     on_gpu = goes_to_accelerator(point, device or "cpu")
-    return clock("simulating", on_accelerator(cost, point.ranks) if on_gpu else cost.seconds / threads)
+    with clock("simulating", on_accelerator(cost, point.ranks) if on_gpu else cost.seconds / threads):
+        yield
 
 
 def run_point(

@@ -22,7 +22,7 @@ R = TypeVar("R")
 FEW = 10
 """Files that one process has read before others have begun."""
 MOST = 16
-"""Processes that read together: a machine of many cores is often others', too."""
+"""Processes that read together, at most: a machine with many cores is often shared."""
 
 _PR_SET_PDEATHSIG = 1
 

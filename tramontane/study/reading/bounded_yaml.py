@@ -1,9 +1,9 @@
 """A YAML loader for files that people write: what it reads is small, plain and finite, or refused with its line.
 
 YAML can say in a few letters what fills a memory: anchors of anchors, nesting without end, numbers of a million digits.
-All of that is counted event by event, before any more of the text is read. Events come from libyaml, in C: PyYAML's own
-parser takes ten times as long, which is most of what a short command does. PyYAML makes values by the rules of YAML
-1.1, so they are made here.
+All of that is counted event by event, before any more of the text is read. Events come from libyaml, in C, because a
+parser in Python takes a good part of the time of a short command. PyYAML makes values by the rules of YAML 1.1, so they
+are made here.
 """
 
 import math
@@ -50,7 +50,17 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 class RefusedError(MarkedYAMLError):
-    """YAML that is not read; beside the place it says what is allowed."""
+    """YAML that is not read.
+
+    Attributes
+    ----------
+    line : int
+        Where, from 1.
+    allowed : str
+        What is allowed instead.
+    key : str
+        The key that it is about, if it is about one.
+    """
 
     def __init__(self, problem: str, allowed: str, mark: Any, key: str = "") -> None:
         super().__init__(problem=problem, problem_mark=mark)
