@@ -75,6 +75,8 @@ struct alignas(64) Part {
     [[nodiscard]] std::uint64_t next() const { return engine.next_window(); }
     /// Handles the events of a window; see thread_team.hpp.
     std::uint64_t step(std::uint64_t window);
+    /// Switches that packets have visited.
+    [[nodiscard]] std::uint64_t hops() const { return engine.statistics.hops; }
     /// Takes what other parts have told.
     void receive() {
         engine.receive([&](const RemoteEvent& remote) { fabric.credit(remote); });
@@ -254,7 +256,7 @@ std::uint64_t idle_bytes(const Machine& machine, const Schedule& schedule, const
     return resident_bytes() - before;
 }
 
-Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& given, const std::function<void()>& poll,
+Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& given, const Poll& poll,
                  const Keeping& keeping) {
     if (machine.model == "pisces-16") {
         if (keeping.wanted) throw std::invalid_argument("machine.model: pisces-16 keeps no checkpoint");
@@ -283,8 +285,8 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& gi
     outcome.setup_s = seconds_since(entered);
     const auto begun = std::chrono::steady_clock::now();
     std::string file;
-    const auto poll_all = [&] {
-        poll();
+    const auto poll_all = [&](std::uint64_t hops) {
+        if (poll) poll(hops);
         file = keeping.wanted ? keeping.wanted() : "";
         return !file.empty();
     };

@@ -102,6 +102,9 @@ struct Outcome {
     double setup_s = 0;
 };
 
+/// Called every now and then with how many switches packets have visited so far; may throw to stop.
+using Poll = std::function<void(std::uint64_t hops)>;
+
 /// Whether this build checks at each event that bytes, packets and credits are conserved and time goes forward.
 [[nodiscard]] bool checks_invariants();
 
@@ -109,10 +112,10 @@ struct Outcome {
 /// counts it; 0 where it does not.
 [[nodiscard]] std::uint64_t idle_bytes(const Machine& machine, const Schedule& schedule, const Run& run);
 
-/// \param poll called every now and then; may throw to stop
+/// \param poll empty: nobody asks
 /// \param keeping where the state of a long run is kept; a run that goes on from one has as many threads as before
 /// \throws std::invalid_argument for a machine or allocation that cannot work, std::runtime_error on deadlock
-[[nodiscard]] Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run,
-                               const std::function<void()>& poll, const Keeping& keeping = {});
+[[nodiscard]] Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const Poll& poll = {},
+                               const Keeping& keeping = {});
 
 }  // namespace tramontane

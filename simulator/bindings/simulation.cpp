@@ -464,11 +464,15 @@ std::uint32_t checked_threads(std::int64_t threads) {
                                 std::to_string(max_threads));
 }
 
+/// Whether to stop; between two parts of a run.
+void check_signals() {
+    const nb::gil_scoped_acquire acquired;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 nb::dict load_of_threads(const nb::dict& point, std::int64_t threads) {
     const Task task(point, checked_threads(threads));
-    const Outcome o = simulate(task.machine, *task.schedule, task.run, [] {
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    });
+    const Outcome o = simulate(task.machine, *task.schedule, task.run, [](std::uint64_t /*hops*/) { check_signals(); });
     nb::dict load;
     load["threads"] = o.threads;
     load["windows"] = o.windows;
@@ -604,12 +608,6 @@ nb::dict describe(const Task& task, const Outcome& o) {
     return with_costs();
 }
 
-/// Whether to stop; between two parts of a run.
-void poll() {
-    const nb::gil_scoped_acquire acquired;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
-
 /// \param device host or gpu
 device::Form form_of(const std::string& device, std::int64_t threads, std::uint64_t shuffle) {
     const bool accelerator = device == "gpu";
@@ -624,11 +622,16 @@ device::Form form_of(const std::string& device, std::int64_t threads, std::uint6
 
 nb::dict simulate_point(const nb::dict& point, std::int64_t threads, double longest, const std::vector<double>& more_s,
                         std::int64_t window, const nb::object& checkpoint, const std::vector<std::uint32_t>& timeline,
-                        const std::string& device) {
+                        const std::string& device, const nb::object& tell) {
     if (window < 0) throw std::invalid_argument("window: must not be negative");
     const Task task(point, checked_threads(threads), limit_of(longest, more_s, schedule_of(point)->repeats()),
                     static_cast<Ticks>(window), timeline);
     const Keeping keeping = keeping_of(checkpoint);
+    const auto poll = [&](std::uint64_t hops) {
+        check_signals();
+        const nb::gil_scoped_acquire acquired;
+        if (!tell.is_none()) tell(hops);
+    };
     Outcome o;
     {
         const nb::gil_scoped_release released;
@@ -651,7 +654,7 @@ void simulate_together(const std::vector<nb::dict>& points, const nb::callable& 
         asked.push_back({tasks.back()->machine, *tasks.back()->schedule, tasks.back()->run});
     }
     const nb::gil_scoped_release released;
-    device::simulate_together(asked, form, poll, [&](std::size_t number, const Outcome* o) {
+    device::simulate_together(asked, form, check_signals, [&](std::size_t number, const Outcome* o) {
         const nb::gil_scoped_acquire acquired;
         tell(number, o == nullptr ? nb::object(nb::none()) : nb::object(describe(*tasks[number], *o)));
     });
@@ -701,6 +704,7 @@ void bind_simulation(nb::module_& module) {
         "simulate", &tramontane::bindings::simulate_point, "point"_a, "threads"_a = 1,
         "longest"_a = std::numeric_limits<double>::infinity(), "more_s"_a = std::vector<double>(), "window"_a = 0,
         "checkpoint"_a = nb::none(), "timeline"_a = std::vector<std::uint32_t>(), "device"_a = "",
+        "tell"_a = nb::none(),
         "Simulate a canonical point, with several threads where it can be; results do not depend on them.\n\n"
         "Of a point that takes more than `longest` [s], which the bounds `more_s` [s] of 0, 1, ... repeats to come "
         "show\n"
@@ -719,6 +723,7 @@ void bind_simulation(nb::module_& module) {
         "The point's `windows`, if it has any, are the stages that are simulated: for each phase pairs of first stage "
         "and\n"
         "how many. Then phases are those windows, and `window_ends_s` says when the last rank ended each [s].\n\n"
+        "`tell(hops)` is called about each second, with how many switches packets have visited.\n\n"
         "Raises ValueError for what cannot be simulated and RuntimeError on deadlock, with what waits for what.");
     module.def(
         "simulate_together", &tramontane::bindings::simulate_together, "points"_a, "tell"_a, "device"_a,

@@ -167,6 +167,12 @@ public:
         }
     }
 
+    /// Switches that packets have visited so far.
+    [[nodiscard]] std::uint64_t hops() const {
+        std::uint64_t hops = 0;
+        for (std::size_t i = 0; i < common_.tallies.size(); ++i) hops += common_.tallies[i].counted.all().hops;
+        return hops;
+    }
     /// The most memory that it has held so far [B].
     [[nodiscard]] std::uint64_t bytes() const { return memory_.most(); }
     /// \pre ended()
@@ -224,8 +230,8 @@ private:
 
 }  // namespace
 
-Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const Form& form,
-                 const std::function<void()>& poll, const Keeping& keeping) {
+Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const Form& form, const Poll& poll,
+                 const Keeping& keeping) {
     check_keeping(run, keeping);
     Lanes lanes(form);
     UnderWay point({machine, schedule, run}, lanes, lanes.of_each(1), keeping);
@@ -234,7 +240,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
         std::vector<InHand> hand = {point.in_hand()};
         lanes.launch(hand);
         point.came_to(hand[0].window);
-        poll();
+        if (poll) poll(point.hops());
         const std::string file = keeping.wanted && !point.ended() ? keeping.wanted() : "";
         if (!file.empty()) point.keep(file, keeping);
         point.grow();

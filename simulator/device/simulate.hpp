@@ -38,12 +38,11 @@ struct Asked {
     const Run& run;
 };
 
-/// \param poll called between two launches; may throw to stop
+/// \param poll called between two launches
 /// \param keeping as of the other engine, which goes on from what this one has written, with one thread
 /// \throws std::invalid_argument for what the device form can't do, or can't be, std::runtime_error on deadlock
-[[nodiscard]] Outcome simulate(
-    const Machine& machine, const Schedule& schedule, const Run& run, const Form& form,
-    const std::function<void()>& poll = [] {}, const Keeping& keeping = {});
+[[nodiscard]] Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const Form& form,
+                               const Poll& poll = {}, const Keeping& keeping = {});
 
 /// Memory that so many lanes need before anything is sent [B].
 /// \throws as `simulate`
@@ -54,6 +53,7 @@ struct Asked {
 /// As one ends the next one begins. What they take, `wall_s`, is shared out among those that run at a time.
 /// \param tell called with a point's number when it has ended; with null where it can't be simulated or fails, alone or
 ///     beside others: to be simulated by itself, which says why
+/// \param poll called between two launches; may throw to stop
 /// \throws std::exception where lanes fail; the points of which nothing was told are to be simulated by themselves, too
 void simulate_together(const std::vector<Asked>& points, const Form& form, const std::function<void()>& poll,
                        const std::function<void(std::size_t number, const Outcome*)>& tell);

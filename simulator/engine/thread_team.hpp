@@ -84,17 +84,18 @@ private:
 };
 
 /// \tparam Part has `next()`, the number of the window for which it or what it has told others has something, or
-///     EventQueue::ended; and `step(window)`, which each part does once for each window and which returns how many
-///     events there were
+///     EventQueue::ended; `step(window)`, which each part does once for each window and which returns how many events
+///     there were; and `hops()`, how many switches packets have visited in it
 template <class Part>
 class ThreadTeam {
 public:
     /// One thread for each part.
-    /// \param poll called by the thread that runs all this, every now and then; may throw
+    /// \param poll called by the thread that runs all this, every now and then, with the hops of all parts until the
+    ///     last window or the one before; may throw
     /// \param poll_every events of all parts between its calls
     /// \param pause called by that thread after `poll` has returned true, while no part is being stepped
-    ThreadTeam(const std::vector<std::unique_ptr<Part>>& parts, std::uint32_t grain, std::function<bool()> poll,
-               std::uint64_t poll_every, std::function<void()> pause)
+    ThreadTeam(const std::vector<std::unique_ptr<Part>>& parts, std::uint32_t grain,
+               std::function<bool(std::uint64_t hops)> poll, std::uint64_t poll_every, std::function<void()> pause)
         : parts_(parts),
           poll_(std::move(poll)),
           poll_every_(poll_every),
@@ -125,7 +126,7 @@ public:
 
     /// Windows that had events, all of these, and those of the part that had most in each.
     struct Load {
-        std::uint64_t windows = 0, events = 0, busiest = 0;
+        std::uint64_t windows = 0, events = 0, busiest = 0, hops = 0;
     };
     [[nodiscard]] const Load& load() const { return load_; }
 
@@ -136,7 +137,7 @@ private:
         bool pauses = false;  // before that window
     };
     struct alignas(64) Said {
-        std::uint64_t next, events;
+        std::uint64_t next, events, hops;
         bool pauses;
     };
 
@@ -167,15 +168,16 @@ private:
             }
             const std::uint64_t events = parts_[thread]->step(state.window);
             const bool pauses = thread == 0 && poll();
-            said_[turn ? 1 : 0][thread] = {parts_[thread]->next(), events, pauses};
+            said_[turn ? 1 : 0][thread] = {parts_[thread]->next(), events, parts_[thread]->hops(), pauses};
             if (!synchronise(spins)) return;
-            Said all{EventQueue::ended, 0, false};
+            Said all{EventQueue::ended, 0, 0, false};
             std::uint64_t busiest = 0;
             for (const Said& said : said_[turn ? 1 : 0]) {
-                all = {std::min(all.next, said.next), all.events + said.events, all.pauses || said.pauses};
+                all = {std::min(all.next, said.next), all.events + said.events, all.hops + said.hops,
+                       all.pauses || said.pauses};
                 busiest = std::max(busiest, said.events);
             }
-            if (thread == 0) note(all.events, busiest);
+            if (thread == 0) note(all.events, busiest, all.hops);
             state.window = all.next;
             state.pauses = all.pauses;
             state.granularity.add(all.events);
@@ -187,26 +189,27 @@ private:
         if (state.pauses) pause_();
         state.pauses = false;
         while (state.window != EventQueue::ended && state.granularity.alone()) {
-            std::uint64_t events = 0;
+            std::uint64_t events = 0, hops = 0;
             for (const auto& part : parts_) events += part->step(state.window);
+            for (const auto& part : parts_) hops += part->hops();
             state.window = first_window();
             state.granularity.add(events);
-            note(events, events);
+            note(events, events, hops);
             if (poll()) pause_();
         }
         return state;
     }
 
     /// By the first thread.
-    void note(std::uint64_t events, std::uint64_t busiest) {
-        load_ = {load_.windows + 1, load_.events + events, load_.busiest + busiest};
+    void note(std::uint64_t events, std::uint64_t busiest, std::uint64_t hops) {
+        load_ = {load_.windows + 1, load_.events + events, load_.busiest + busiest, hops};
     }
 
     /// Whether all are to pause. By the first thread, whose own part may have nothing to do for long.
     bool poll() {
         if (load_.events - polled_ < poll_every_) return false;
         polled_ = load_.events;
-        return poll_();
+        return poll_(load_.hops);
     }
 
     /// False when a thread has failed. Who leaves arrives once more: others may not have seen it yet and wait again.
@@ -224,7 +227,7 @@ private:
     }
 
     const std::vector<std::unique_ptr<Part>>& parts_;
-    const std::function<bool()> poll_;
+    const std::function<bool(std::uint64_t)> poll_;
     const std::uint64_t poll_every_;
     const std::function<void()> pause_;
     Barrier barrier_;

@@ -66,7 +66,7 @@ void check(const Machine& m, const Network& network, std::uint32_t ranks, const 
 
 }  // namespace
 
-Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const std::function<void()>& poll) {
+Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const Poll& poll) {
     const auto entered = std::chrono::steady_clock::now();
     if (schedule.graph() != nullptr) throw std::invalid_argument("machine.model: pisces-16 runs no traces");
     const auto network = make_network(machine, run.seed);
@@ -87,7 +87,7 @@ Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& ru
                                      std::to_string(count) + " ranks never end" + ranks.waiting(3));
         }
         ranks.handle(engine.next());
-        if (engine.statistics.events % 1'000'000 == 0) poll();
+        if (engine.statistics.events % 1'000'000 == 0 && poll) poll(engine.statistics.hops);
     }
     outcome.wall_s = seconds_since(begun);
 

@@ -7,7 +7,6 @@
 namespace tramontane::pisces16 {
 
 /// As tramontane::simulate; the seed is also the router's, and ranks are delayed by the jitter after the barrier.
-[[nodiscard]] Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run,
-                               const std::function<void()>& poll);
+[[nodiscard]] Outcome simulate(const Machine& machine, const Schedule& schedule, const Run& run, const Poll& poll);
 
 }  // namespace tramontane::pisces16

@@ -220,7 +220,7 @@ struct Drawn {
         Run with = run;
         with.threads = threads;
         with.grain = grain;
-        return tramontane::simulate(machine, *schedule(), with, [] {});
+        return tramontane::simulate(machine, *schedule(), with);
     }
 
     Machine machine;

@@ -108,7 +108,7 @@ inline Machine pushing(std::string topology, std::vector<std::int64_t> geometry,
 
 /// What comes of a schedule on a machine.
 inline Outcome run(const Machine& machine, const Schedule& schedule, const Run& with = {}) {
-    return simulate(machine, schedule, with, [] {});
+    return simulate(machine, schedule, with);
 }
 
 /// Networks of at least 24 nodes, with every routing.

@@ -32,7 +32,7 @@ struct ScratchFile {
 };
 
 /// \param form by the device engine; null: by the other one
-[[nodiscard]] inline Outcome simulated(const Drawn& drawn, const Run& run, const std::function<void()>& poll,
+[[nodiscard]] inline Outcome simulated(const Drawn& drawn, const Run& run, const Poll& poll,
                                        const Keeping& keeping = {}, const device::Form* form = nullptr) {
     const auto schedule = drawn.schedule();
     if (form != nullptr) return device::simulate(drawn.machine, *schedule, run, *form, poll, keeping);
@@ -43,7 +43,7 @@ struct ScratchFile {
 inline bool killed_after(const Drawn& drawn, const Run& run, std::uint64_t number, const std::string& from,
                          const std::string& to, const device::Form* form = nullptr) {
     std::uint64_t polls = 0;
-    const auto poll = [&] {
+    const auto poll = [&](std::uint64_t) {
         if (++polls > number) throw Killed();
     };
     const auto written = [](const std::string& error) {

@@ -123,8 +123,8 @@ TEST_CASE("an accelerator and processors go on from what either has written", "[
             if (!killed_after(drawn, run, moment, from, scratch.path, writer)) break;
             from = scratch.path;  // the next attempt goes on from there
             const Keeping kept{.from = from, .wanted = {}, .written = {}};
-            CHECK(results(simulated(drawn, drawn.run, [] {}, kept)) == expected);
-            CHECK(results(simulated(drawn, drawn.run, [] {}, kept, &form)) == expected);
+            CHECK(results(simulated(drawn, drawn.run, {}, kept)) == expected);
+            CHECK(results(simulated(drawn, drawn.run, {}, kept, &form)) == expected);
             writer = nullptr;
             ++resumed;
         }

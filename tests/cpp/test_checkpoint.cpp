@@ -18,6 +18,32 @@
 using namespace tramontane;
 using namespace tramontane::testing;
 
+TEST_CASE("who polls is told how many switches packets have visited") {
+    std::uint64_t number = 0, told = 0;
+    for (const Machine& machine : every_network()) {
+        const Drawn drawn(machine, ++number);
+        INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
+        Run run = drawn.run;
+        run.threads = number % 4 < 2 ? 1 : 3;
+        run.grain = number % 10 == 0 ? 0 : ~0U;  // together, or one for all
+        run.poll_every = 50;
+        const device::Form form{.windows = 1};
+        for (const device::Form* const by : {static_cast<const device::Form*>(nullptr), &form}) {
+            if (by != nullptr && machine.routing == "ugal-g") continue;  // not for devices
+            std::uint64_t last = 0;
+            const auto poll = [&](std::uint64_t hops) {
+                CHECK(hops >= last);
+                last = hops;
+            };
+            const Outcome o = simulated(drawn, run, poll, {}, by);
+            CHECK(last <= o.hops);
+            if (by != nullptr) CHECK(last == o.hops);
+            told += last;
+        }
+    }
+    CHECK(told > 0);
+}
+
 TEST_CASE("a run goes on from where it was ended with the same bits") {
     const ScratchFile scratch;
     std::uint64_t number = 0, resumed = 0;
@@ -27,7 +53,7 @@ TEST_CASE("a run goes on from where it was ended with the same bits") {
         if (number % 2 == 0) drawn.state_costs(number);
         if (number % 3 == 0) drawn.count_links(number);
         INFO(machine.topology << " " << machine.routing << " " << drawn.workload << " " << number);
-        const auto expected = numbers(simulated(drawn, drawn.run, [] {}));
+        const auto expected = numbers(simulated(drawn, drawn.run, {}));
         Run run = drawn.run;
         run.threads = number % 4 < 2 ? 1 : 3;
         run.grain = number % 10 == 0 ? 0 : ~0U;  // together, or one for all
@@ -36,7 +62,7 @@ TEST_CASE("a run goes on from where it was ended with the same bits") {
         for (std::uint64_t moment = 1; moment < 40 && killed_after(drawn, run, moment, from, scratch.path);
              moment = 3 * moment + 3) {
             from = scratch.path;  // the next attempt goes on from there
-            const Outcome o = simulated(drawn, drawn.run, [] {}, {.from = from, .wanted = {}, .written = {}});
+            const Outcome o = simulated(drawn, drawn.run, {}, {.from = from, .wanted = {}, .written = {}});
             most = std::max(most, o.threads);
             CHECK(numbers(o) == expected);
             ++resumed;
@@ -61,7 +87,7 @@ TEST_CASE("each engine goes on from what either has written, with the same bits"
             o.events = 0;  // space that comes back is an event of one engine only
             return numbers(o);
         };
-        const auto expected = results(simulated(drawn, drawn.run, [] {}));
+        const auto expected = results(simulated(drawn, drawn.run, {}));
         Run run = drawn.run;
         run.poll_every = 50 + number % 100;
         const device::Form few{.lanes = 1, .stride = 3, .shuffle = number, .windows = 1 + number % 7};
@@ -73,9 +99,9 @@ TEST_CASE("each engine goes on from what either has written, with the same bits"
             if (!killed_after(drawn, run, moment, from, scratch.path, writer)) break;
             from = scratch.path;  // the next attempt goes on from there
             const Keeping kept{.from = from, .wanted = {}, .written = {}};
-            CHECK(results(simulated(drawn, drawn.run, [] {}, kept)) == expected);
-            CHECK(results(simulated(drawn, drawn.run, [] {}, kept, &few)) == expected);
-            CHECK(results(simulated(drawn, drawn.run, [] {}, kept, &many)) == expected);
+            CHECK(results(simulated(drawn, drawn.run, {}, kept)) == expected);
+            CHECK(results(simulated(drawn, drawn.run, {}, kept, &few)) == expected);
+            CHECK(results(simulated(drawn, drawn.run, {}, kept, &many)) == expected);
             ++resumed;
         }
     }
@@ -88,14 +114,14 @@ TEST_CASE("rounds that ranks have left open go on as well", "[one-thread]") {
         Drawn drawn(every_network()[0], number);
         REQUIRE(drawn.ranks >= 5);  // as the program asks
         drawn.workload = small_program;
-        const auto expected = numbers(simulated(drawn, drawn.run, [] {}));
+        const auto expected = numbers(simulated(drawn, drawn.run, {}));
         Run run = drawn.run;
         run.poll_every = 50;
         std::uint64_t moment = 1;
         for (; killed_after(drawn, run, moment, "", scratch.path); moment += 20) {
             INFO(number << " " << moment);
             const Keeping kept{.from = scratch.path, .wanted = {}, .written = {}};
-            CHECK(numbers(simulated(drawn, drawn.run, [] {}, kept)) == expected);
+            CHECK(numbers(simulated(drawn, drawn.run, {}, kept)) == expected);
         }
         CHECK(moment > 100);
     }
@@ -109,8 +135,7 @@ TEST_CASE("the device engine refuses a state of several threads in one line") {
     run.poll_every = 50;
     REQUIRE(killed_after(drawn, run, 2, "", scratch.path));
     const device::Form form;
-    CHECK_THROWS_WITH(simulated(
-                          drawn, run, [] {}, {.from = scratch.path, .wanted = {}, .written = {}}, &form),
+    CHECK_THROWS_WITH(simulated(drawn, run, {}, {.from = scratch.path, .wanted = {}, .written = {}}, &form),
                       "device: found a checkpoint of 2 threads, allowed: cpu");
 }
 
@@ -122,10 +147,10 @@ TEST_CASE("repeats that may be cut short go on as well") {
     Run run = drawn.run;
     run.steady_error = 0.05;
     run.poll_every = 100;
-    const Outcome expected = simulated(drawn, run, [] {});
+    const Outcome expected = simulated(drawn, run, {});
     CHECK(expected.repeats_simulated < 60);
     REQUIRE(killed_after(drawn, run, 4, "", scratch.path));
-    const Outcome found = simulated(drawn, run, [] {}, {.from = scratch.path, .wanted = {}, .written = {}});
+    const Outcome found = simulated(drawn, run, {}, {.from = scratch.path, .wanted = {}, .written = {}});
     CHECK(numbers(found) == numbers(expected));
     CHECK(found.repeats_simulated == expected.repeats_simulated);
 }
@@ -139,7 +164,7 @@ TEST_CASE("a state that can't be written is told, and the run goes on") {
         const Keeping keeping{.from = "",
                               .wanted = [&] { return std::string{file}; },
                               .written = [&](const std::string& error) { told = error; }};
-        CHECK(numbers(simulated(drawn, run, [] {}, keeping)) == numbers(simulated(drawn, run, [] {})));
+        CHECK(numbers(simulated(drawn, run, {}, keeping)) == numbers(simulated(drawn, run, {})));
         CHECK(told.find("checkpoint: No ") == 0);
     }
 }
@@ -175,8 +200,8 @@ TEST_CASE("where there is room for a part of a state only, each engine says so a
                                           if (polls == 1) size = std::filesystem::file_size(scratch.path);
                                           failed += error.empty() ? 0 : 1;
                                       }};
-            Outcome expected = simulated(drawn, drawn.run, [] {});
-            Outcome found = simulated(drawn, run, [] {}, keeping, form);
+            Outcome expected = simulated(drawn, drawn.run, {});
+            Outcome found = simulated(drawn, run, {}, keeping, form);
             expected.events = found.events = 0;  // of one engine only, some of them
             CHECK(numbers(found) == numbers(expected));
         }
@@ -193,7 +218,7 @@ TEST_CASE("a state that is too short, or not there, is refused") {
     REQUIRE(killed_after(drawn, run, 3, "", scratch.path));
     std::filesystem::resize_file(scratch.path, std::filesystem::file_size(scratch.path) - 1);
     const auto resume = [&](const std::string& from) {
-        return simulated(drawn, run, [] {}, {.from = from, .wanted = {}, .written = {}});
+        return simulated(drawn, run, {}, {.from = from, .wanted = {}, .written = {}});
     };
     CHECK_THROWS_WITH(resume(scratch.path), "checkpoint: too short");
     CHECK_THROWS_WITH(resume("/nowhere/state"), "checkpoint: No such file or directory");

@@ -259,7 +259,7 @@ TEST_CASE("there is room for what all ranks begin at once") {
             }
             const Given schedule(ranks, messages);
             CHECK(results(device::simulate(machine, schedule, {}, {.lanes = 2})) ==
-                  results(simulate(machine, schedule, {}, [] {})));
+                  results(simulate(machine, schedule, {})));
         }
     }
 }
@@ -274,7 +274,7 @@ TEST_CASE("sums of delays are as long as they are") {
     const Given schedule(9, messages);
     Run run;
     run.congestion_bins = 1;
-    const Outcome expected = simulate(machine, schedule, run, [] {});
+    const Outcome expected = simulate(machine, schedule, run);
     CHECK(expected.delays.matrix.at(0, 0).ticks >> 64 > 0);
     CHECK(results(device::simulate(machine, schedule, run, {.lanes = 2})) == results(expected));
 }

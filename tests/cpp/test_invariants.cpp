@@ -53,7 +53,7 @@ TEST_CASE("every network, routing and protocol keeps the books, with buffers of 
                 run.congestion_bins = 4;
                 INFO(machine.topology << " " << machine.routing << " " << workload << " " << buffers);
                 const auto schedule = small_workload(workload, 24);
-                const Outcome o = simulate(machine, *schedule, run, [] {});
+                const Outcome o = simulate(machine, *schedule, run);
                 CHECK(o.delays.total.packets == o.packets);
             }
         }

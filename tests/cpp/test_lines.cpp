@@ -32,7 +32,7 @@ std::array<Lines::Count, Lines::kinds> touched(const Machine& machine, const std
                                                Rank ranks) {
     Lines::here().start();
     const auto schedule = make_workload(split_arguments(workload), ranks, {.empty_blocks = true})->schedule();
-    (void)simulate(machine, *schedule, Run{}, [] {});
+    (void)simulate(machine, *schedule, Run{});
     return Lines::here().stop();
 }
 

@@ -41,7 +41,7 @@ TEST_CASE("several threads end where any of them, or who starts them, gets no me
     Run run = drawn.run;
     run.threads = 4;
     run.grain = 0;
-    const auto simulated = [&] { return numbers(simulate(drawn.machine, *schedule, run, [] {})); };
+    const auto simulated = [&] { return numbers(simulate(drawn.machine, *schedule, run)); };
     const auto expected = simulated();
     long asked = 0;
     for (bool failed = true; failed; ++asked) {

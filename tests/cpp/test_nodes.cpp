@@ -52,7 +52,7 @@ TEST_CASE("ranks of a node share its injection, and NICs divide it") {
                 const auto k = static_cast<Rank>(ranks);
                 std::vector<Given::Message> messages;
                 for (Rank rank = 0; rank < k; ++rank) messages.push_back({rank, k + rank, bytes});
-                const Outcome o = simulate(machine, Given(2 * k, messages), with_ranks(ranks), [] {});
+                const Outcome o = simulate(machine, Given(2 * k, messages), with_ranks(ranks));
                 const double expected = between_nodes(bytes * ranks / static_cast<double>(nics));
                 CHECK(o.time_s >= expected * (1 - 1e-9));
                 CHECK(o.time_s <= expected * 1.001);
@@ -67,8 +67,7 @@ TEST_CASE("neighbours on a node share a NIC by block, and those that are far apa
         for (const NicChoice choice : {NicChoice::rank, NicChoice::block}) {
             Machine machine = two_nodes(2);
             machine.nic_choice = choice;
-            const Outcome o =
-                simulate(machine, Given(8, {{0, 4, bytes}, {other, 4 + other, bytes}}), with_ranks(4), [] {});
+            const Outcome o = simulate(machine, Given(8, {{0, 4, bytes}, {other, 4 + other, bytes}}), with_ranks(4));
             const bool is_shared = (other == 1) == (choice == NicChoice::block);
             CHECK(o.time_s == Approx(between_nodes(bytes * (is_shared ? 2.0 : 1.0))).epsilon(1e-3));
         }
@@ -80,8 +79,8 @@ TEST_CASE("a message inside a node takes latency and bytes over bandwidth, besid
         Machine machine = network;
         machine.node_latency = 500'000;
         machine.node_bandwidth = 5'000'000'000;
-        const Outcome o = simulate(machine, Given(4, {{0, 1, 10'000}, {0, 2, 10'000}, {3, 1, 5'000}, {3, 2, 0}}),
-                                   with_ranks(4), [] {});
+        const Outcome o =
+            simulate(machine, Given(4, {{0, 1, 10'000}, {0, 2, 10'000}, {3, 1, 5'000}, {3, 2, 0}}), with_ranks(4));
         CHECK(o.time_s == Approx(2.5e-6).epsilon(copies));
         CHECK(o.hops == 0);
         CHECK(o.packets == 8);
@@ -96,7 +95,7 @@ TEST_CASE("the memory of a node serves one message after the other, that of anot
     std::vector<Given::Message> messages;
     for (Rank rank = 1; rank < 8; ++rank) messages.push_back({0, rank, 100'000});
     messages.push_back({8, 9, 100'000});
-    const Outcome o = simulate(machine, Given(16, messages), with_ranks(8), [] {});
+    const Outcome o = simulate(machine, Given(16, messages), with_ranks(8));
     const auto end = [](int before) { return 500e-9 + before * 5e-6 + 20e-6; };
     for (const auto& [name, time] : o.phases) {
         const int rank = std::stoi(name);
@@ -104,7 +103,7 @@ TEST_CASE("the memory of a node serves one message after the other, that of anot
         if (rank == 9) CHECK(time == Approx(end(0)).epsilon(copies));
     }
     machine.node_memory_bandwidth = 2'000'000'000;  // slower than a message's own: the whole way at that rate
-    const Outcome slow = simulate(machine, Given(8, {{0, 1, 100'000}, {2, 3, 100'000}}), with_ranks(8), [] {});
+    const Outcome slow = simulate(machine, Given(8, {{0, 1, 100'000}, {2, 3, 100'000}}), with_ranks(8));
     CHECK(slow.time_s == Approx(500e-9 + 2 * 50e-6).epsilon(copies));
 }
 

@@ -51,7 +51,7 @@ public:
 
 TEST_CASE("a deadlock says what waits for what") {
     try {
-        static_cast<void>(simulate(two_nodes(), Unmatched{}, Run{}, [] {}));
+        static_cast<void>(simulate(two_nodes(), Unmatched{}, Run{}));
         FAIL("it ended");
     } catch (const std::runtime_error& error) {
         const std::string text = error.what();

@@ -36,6 +36,7 @@ struct Counting {
         done = window;
         return events;
     }
+    [[nodiscard]] std::uint64_t hops() const { return 2 * done; }
 
     std::uint64_t last, fails_at, done = 0, events = 100'000;
 };
@@ -163,7 +164,7 @@ TEST_CASE("records that one thread takes and another gives back are used again")
 }
 
 TEST_CASE("an error of one thread ends all, and is thrown on") {
-    const auto poll = [] { return false; };
+    const auto poll = [](std::uint64_t) { return false; };
     for (const std::uint32_t grain : {0U, ~0U}) {
         for (const std::uint64_t fails_at : {1ULL, 150ULL, 300ULL}) {
             const auto parts = counting(4, fails_at);
@@ -180,16 +181,17 @@ TEST_CASE("threads tell how many windows and events there were, and what the bus
     // Together, or one for all; the first window is shared whatever it has.
     for (const auto& [grain, alone] : {std::pair{0U, 0ULL}, {512U, 0ULL}, {~0U, 299ULL}}) {
         const auto parts = counting(4, ~0ULL);
-        ThreadTeam crew(parts, grain, [] { return false; }, 2'000'000, {});
+        ThreadTeam crew(parts, grain, [](std::uint64_t) { return false; }, 2'000'000, {});
         crew.run();
         CHECK(crew.load().windows == 300);
         CHECK(crew.load().events == 300ULL * 4 * 100'000);
         CHECK(crew.load().busiest == (300 - alone + 4 * alone) * 100'000);
+        CHECK(crew.load().hops == 300ULL * 4 * 2);
     }
 }
 
 TEST_CASE("who asks several threads to stop is heard, also where the first one's part has no events") {
-    const auto stop = []() -> bool { throw std::runtime_error("stop"); };
+    const auto stop = [](std::uint64_t) -> bool { throw std::runtime_error("stop"); };
     for (const std::uint32_t grain : {0U, ~0U}) {
         for (const std::uint64_t of_first : {100'000U, 0U}) {
             const auto parts = counting(3, ~0ULL);

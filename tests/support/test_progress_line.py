@@ -2,10 +2,12 @@
 
 import io
 import sys
+import time
 
 import pytest
+from rich.progress import Progress
 
-from tramontane.support.progress_line import clock, with_progress
+from tramontane.support.progress_line import Pace, clock, with_progress
 
 
 class Terminal(io.StringIO):
@@ -51,3 +53,31 @@ def test_a_clock_says_how_long_something_lasts_and_is_expected_to(
     assert told in terminal.getvalue()
     assert ("simulating" in terminal.getvalue()) == ("0:00:00" in terminal.getvalue()) == bool(told)
     assert log.getvalue() == ""
+
+
+def test_a_clock_says_which_part_is_done_and_how_long_the_rest_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    parts = iter(range(1, 100))
+    with clock("simulating", 300.0, lambda: next(parts) / 100) as line:
+        assert isinstance(line, Progress)
+        time.sleep(0.01)
+        line.refresh()
+    assert "of about 5 min" in terminal.getvalue()
+    assert " %, " in terminal.getvalue()
+    assert " left" in terminal.getvalue()
+
+
+def test_the_rest_takes_as_long_as_at_the_pace_since_a_part_was_first_seen() -> None:
+    pace = Pace()
+    assert pace.rest(0.0, 60.0) == ""
+    assert pace.rest(0.2, 100.0) == ""  # a checkpoint may have had it
+    assert pace.rest(0.2, 200.0) == ""
+    assert pace.rest(0.4, 300.0) == "about 40 %, 10 min left"
+    assert pace.rest(0.6, 500.0) == "about 60 %, 7 min left"
+    assert pace.rest(1.2, 1290.0).startswith("about 99 %, ")  # of fewer than there are, as it turns out
+
+
+def test_of_more_than_all_nothing_is_said() -> None:
+    pace = Pace()
+    assert [pace.rest(1.5, elapsed) for elapsed in (10.0, 20.0)] == ["", ""]

@@ -34,7 +34,7 @@ def critical_path(
     from tramontane.study import load_point
     from tramontane.study.networks.link_names import LinkNames
     from tramontane.substrates.simulator import Simulator
-    from tramontane.substrates.single import while_simulated
+    from tramontane.substrates.single import Watch
     from tramontane.support.files import write_atomically
     from tramontane.support.formatting import plural
 
@@ -43,8 +43,8 @@ def critical_path(
     point = load_point(point_file)
     if point.ranks > MOST_RANKS:
         raise InputError(str(display_path(point_file)), "ranks", point.ranks, f"at most {MOST_RANKS}, for a path")
-    with of_point(point_file), while_simulated(point, threads):
-        result, stretches = Simulator(threads).timeline(point, range(point.ranks))
+    with of_point(point_file), Watch(point, threads) as tell:
+        result, stretches = Simulator(threads, tell=tell).timeline(point, range(point.ranks))
     if not stretches:
         allowed, problem = "one in which some rank works, sends or receives", "no critical path: no rank does anything"
         raise InputError(str(display_path(point_file)), "workload", "", allowed, problem=problem)

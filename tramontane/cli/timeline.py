@@ -32,7 +32,7 @@ def timeline(
     from tramontane.results.timeline_otf2 import write_otf2
     from tramontane.study import load_point
     from tramontane.substrates.simulator import Simulator
-    from tramontane.substrates.single import while_simulated
+    from tramontane.substrates.single import Watch
     from tramontane.support import otf2
     from tramontane.support.files import write_atomically
     from tramontane.support.formatting import plural
@@ -44,8 +44,8 @@ def timeline(
         otf2.check(output)
     point = load_point(point_file)
     chosen = _numbers(ranks, point.ranks)
-    with of_point(point_file), while_simulated(point, threads):
-        result, stretches = Simulator(threads).timeline(point, chosen)
+    with of_point(point_file), Watch(point, threads) as tell:
+        result, stretches = Simulator(threads, tell=tell).timeline(point, chosen)
     title = f"{point_file.stem}: {result['time_s']:.6g} s"
     if output.suffix == otf2.SUFFIX:
         write_otf2(stretches, title, chosen, output)

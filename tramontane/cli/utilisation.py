@@ -34,7 +34,7 @@ def utilisation(
     from tramontane.study import Point, load_point
     from tramontane.study.points.points import EACH, HOTTEST, counts_each
     from tramontane.substrates.simulator import Simulator
-    from tramontane.substrates.single import while_simulated
+    from tramontane.substrates.single import Watch
     from tramontane.support.files import write_atomically
     from tramontane.support.layout import FIGURE_FORMATS
 
@@ -44,8 +44,8 @@ def utilisation(
     # Of a large network the busiest links are told, and no map of all is drawn.
     links = EACH if written.machine is None or counts_each(written.network) else HOTTEST
     asked = {"congestion": 0, "links": links, "bins": BINS, "waiting": BINS}
-    with of_point(point_file), while_simulated(written, threads):
-        result = Simulator(threads).run(Point.from_canonical(written.canonical() | {"statistics": asked}))
+    with of_point(point_file), Watch(written, threads) as tell:
+        result = Simulator(threads, tell=tell).run(Point.from_canonical(written.canonical() | {"statistics": asked}))
     told = stem.with_name(stem.name + ".json")
     write_atomically(told, json.dumps(result))
     print(*hottest(result), display_path(told), sep="\n")

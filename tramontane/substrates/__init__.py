@@ -71,6 +71,15 @@ class Keeper(Protocol):
         ...
 
 
+@runtime_checkable
+class Teller(Protocol):
+    """A substrate that can tell how far it is with a long point."""
+
+    def telling(self, tell: Callable[[int], None] | None) -> Substrate:
+        """Return the same that calls `tell` every now and then with how many switches packets have visited."""
+        ...
+
+
 #: Is given the number of a point that has ended, and its result; None if it is to be run by itself.
 Tell = Callable[[int, dict[str, Any] | None], None]
 

@@ -105,7 +105,7 @@ def goes_to_accelerator(point: "Point", device: str) -> bool:
 
 
 def simulate(
-    extension: ModuleType, device: str, point: dict[str, Any], threads: int, *limit: Any, checkpoint: Any = None
+    extension: ModuleType, device: str, point: dict[str, Any], threads: int, *limit: Any, **how: Any
 ) -> dict[str, Any]:
     """Simulate a point, as the extension's ``simulate``, and say as ``engine`` what did.
 
@@ -117,10 +117,10 @@ def simulate(
         If the run fails. Where it is the device that does, ``auto`` says so and takes the processor.
     """
     if device != "auto":
-        return {**extension.simulate(point, threads, *limit, checkpoint=checkpoint, device=device), "engine": device}
+        return {**extension.simulate(point, threads, *limit, **how, device=device), "engine": device}
     if point["ranks"] >= LEAST_RANKS:
         try:
-            return {**extension.simulate(point, threads, *limit, checkpoint=checkpoint, device="gpu"), "engine": "gpu"}
+            return {**extension.simulate(point, threads, *limit, **how, device="gpu"), "engine": "gpu"}
         except ValueError as error:
             if not str(error).startswith("device: "):
                 raise
@@ -128,4 +128,4 @@ def simulate(
             if not str(error).startswith(_FAILED):
                 raise
             print(f"{error}; a processor takes the point", file=sys.stderr, flush=True)
-    return {**extension.simulate(point, threads, *limit, checkpoint=checkpoint), "engine": "cpu"}
+    return {**extension.simulate(point, threads, *limit, **how), "engine": "cpu"}

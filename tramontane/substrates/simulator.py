@@ -43,18 +43,31 @@ class Simulator:
         where a device has written it. No device goes on from that of several threads.
     device : str, optional
         One of :data:`tramontane.substrates.devices.DEVICES`; a result does not depend on it.
+    tell : callable, optional
+        Is called about each second with how many switches the packets of the run in hand have visited.
     """
 
     name = "simulator"
 
-    def __init__(self, threads: int = 1, checkpoint: Path | None = None, device: str = "cpu") -> None:
+    def __init__(
+        self,
+        threads: int = 1,
+        checkpoint: Path | None = None,
+        device: str = "cpu",
+        tell: Callable[[int], None] | None = None,
+    ) -> None:
         self._threads = threads
         self._checkpoint = checkpoint
         self._device = device
+        self._tell = tell
 
     def keeping(self, checkpoint: Path) -> "Simulator":
         """Return the same with a place for checkpoints."""
-        return Simulator(self._threads, checkpoint, self._device)
+        return Simulator(self._threads, checkpoint, self._device, self._tell)
+
+    def telling(self, tell: Callable[[int], None] | None) -> "Simulator":
+        """Return the same that tells how far it is."""
+        return Simulator(self._threads, self._checkpoint, self._device, tell)
 
     def available(self) -> str | None:
         """Return None, or that the extension was not compiled."""
@@ -96,9 +109,9 @@ class Simulator:
         ``threads`` says how many were used: one where the model, the routing or the cutting short of repeats allows no
         more.
         """
-        simulate = _extension().simulate
+        simulate = functools.partial(_extension().simulate, tell=self._tell)
         if self._device != "cpu":
-            simulate = functools.partial(devices.simulate, _extension(), self._device)
+            simulate = functools.partial(devices.simulate, _extension(), self._device, tell=self._tell)
         counted = point.statistics.waiting is not None  # which no checkpoint keeps
         if self._checkpoint is None or point.network.model != "default" or counted:
             return self._run(point, simulate)
@@ -151,7 +164,7 @@ class Simulator:
             found = "a search" if point.workload.is_search else f"model {point.network.model}"
             raise InputError("", "", found, "one run, of model default", problem=f"no timeline of {found}")
         with _ends(point):
-            result = _extension().simulate(as_simulated(point), self._threads, timeline=list(ranks))
+            result = _extension().simulate(as_simulated(point), self._threads, timeline=list(ranks), tell=self._tell)
         told = [Stretch(*each) for each in result.pop("timeline")]
         return _with_loads(_with_all_stages(result, point), point), told
 

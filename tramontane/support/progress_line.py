@@ -2,16 +2,22 @@
 
 import os
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from tramontane.support.formatting import about_seconds
+
+if TYPE_CHECKING:
+    from rich.progress import Task
 
 T = TypeVar("T")
 
 SOON = 1.0
 """What is expected to last less than this has no clock [s]."""
+
+MOST = 0.99
+"""Part that is said to be done of what has not ended, where parts are estimated."""
 
 
 def can_change(stream: TextIO) -> bool:
@@ -39,10 +45,12 @@ def with_progress(things: Collection[T], what: str) -> Iterable[T]:
     return track(things, what, console=Console(stderr=True), transient=True)
 
 
-def clock(what: str, expected: float | None = None) -> AbstractContextManager[object]:
+def clock(
+    what: str, expected: float | None = None, share: Callable[[], float] | None = None
+) -> AbstractContextManager[object]:
     """Return a context in which a line says for how long it has lasted, beside how long it is expected to.
 
-    It is for what can't tell how much of it is done. On a terminal, standard error shows it; the line goes at the end.
+    On a terminal, standard error shows it; the line goes at the end.
 
     Parameters
     ----------
@@ -50,13 +58,50 @@ def clock(what: str, expected: float | None = None) -> AbstractContextManager[ob
         What is done, as the line says it.
     expected : float, optional
         How long it is expected to last [s], where that is known.
+    share : callable, optional
+        Says which part of it is done, 0 ... 1, where that can be told, or 0 as long as it can't. Then the line says
+        that, and how long the rest takes at the pace so far.
     """
     if (expected is not None and expected < SOON) or not can_change(sys.stderr):
         return nullcontext()
     from rich.console import Console  # noqa: PLC0415 - slow to import
-    from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415 - slow to import
 
     about = "" if expected is None else f"of about {about_seconds(expected)}"
-    line = Progress(SpinnerColumn(), what, TimeElapsedColumn(), about, console=Console(stderr=True), transient=True)
+    pace = Pace()
+
+    class Rest(TextColumn):
+        def render(self, task: "Task") -> Text:
+            return Text(pace.rest(share() if share else 0.0, task.elapsed or 0.0) or about)
+
+    line = Progress(SpinnerColumn(), what, TimeElapsedColumn(), Rest(""), console=Console(stderr=True), transient=True)
     line.add_task(what)
     return line
+
+
+class Pace:
+    """How fast something gets done, since a part of it was first seen to be: the beginning may take its own time."""
+
+    def __init__(self) -> None:
+        self._first: tuple[float, float] | None = None
+
+    def rest(self, share: float, elapsed: float) -> str:
+        """Return which part is done, and how long the rest takes, once that can be told; empty before.
+
+        Parameters
+        ----------
+        share : float
+            The part that is done, 0 ... 1; it may be estimated, and become more than all.
+        elapsed : float
+            Time since the beginning [s].
+        """
+        if share <= 0:
+            return ""
+        if self._first is None:
+            self._first = share, elapsed
+        share = min(share, MOST)
+        done, lasted = share - self._first[0], elapsed - self._first[1]
+        if done <= 0 or lasted <= 0:
+            return ""
+        return f"about {100 * share:.0f} %, {about_seconds(lasted / done * (1 - share))} left"

@@ -44,7 +44,7 @@ void try_graph(std::string_view text) {
         if (text.size() % 2 == 1) machine.short_limit = machine.eager_limit = 64;
         machine.hardware_progress = text.size() / 2 % 2 == 1;
         if (!is_cheap(schedule, machine)) return;
-        const Outcome o = simulate(machine, schedule, {}, [] {});
+        const Outcome o = simulate(machine, schedule, {});
         expect(o.time_s >= 0 && o.time_s <= to_seconds(end_of_time), "a time beyond the range");
     });
 }

@@ -184,7 +184,7 @@ void try_point(std::string_view text) {
         if (machine.model == "pisces-16" && (workload->has_steps() || workload->values().is("kind", "jobs"))) return;
         const auto schedule = workload->schedule();
         if (!is_cheap(*schedule, machine)) return;
-        const Outcome o = simulate(machine, *schedule, run_of(values), [] {});
+        const Outcome o = simulate(machine, *schedule, run_of(values));
         const double end = o.steady_error > 0 ? std::numeric_limits<double>::infinity() : to_seconds(end_of_time);
         expect(o.time_s >= 0 && o.time_s <= end, "a time beyond the range");
         expect(to_seconds(o.delays.total.max) <= to_seconds(end_of_time), "a delay beyond the range");
