@@ -121,7 +121,8 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=240)
     parser.add_argument("--members", type=int, default=5)
     options = parser.parse_args()
-    done = [run(each, options.members) for each in with_progress(points()[: options.points], "simulating")]
+    with with_progress(points()[: options.points], "simulating") as simulated:
+        done = [run(each, options.members) for each in simulated]
     cases = [case for case, _, _ in done]
     ratios = sorted(case.ratio for case in cases)
     changed, pairs = changed_orders(cases)

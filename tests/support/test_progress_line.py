@@ -18,13 +18,15 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
 def test_all_things_come_in_order(monkeypatch: pytest.MonkeyPatch, stream: type[io.StringIO]) -> None:
     monkeypatch.setattr(sys, "stderr", stream())
-    assert list(with_progress([3, 1, 2], "reading")) == [3, 1, 2]
+    with with_progress([3, 1, 2], "reading") as read:
+        assert list(read) == [3, 1, 2]
 
 
 def test_a_terminal_that_moves_no_cursor_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    list(with_progress(range(4), "reading experiments"))
+    with with_progress(range(4), "reading experiments") as read:
+        assert len(list(read)) == 4
     assert terminal.getvalue() == ""
 
 
@@ -33,9 +35,29 @@ def test_a_terminal_says_what_is_done_and_a_log_nothing(monkeypatch: pytest.Monk
     terminal, log = Terminal(), io.StringIO()
     for stream in (terminal, log):
         monkeypatch.setattr(sys, "stderr", stream)
-        list(with_progress(range(4), "reading experiments"))
+        with with_progress(range(4), "reading experiments") as read:
+            assert len(list(read)) == 4
     assert "reading experiments" in terminal.getvalue()
     assert log.getvalue() == ""
+
+
+def test_an_error_has_its_line_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it is."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+
+    def fail(_: int) -> None:
+        raise ValueError("found " + 30 * "too much ")
+
+    try:
+        with with_progress(range(4), "reading experiments") as read:
+            for each in read:
+                fail(each)
+    except ValueError as error:  # as commands do: its traceback has the frames of the loop
+        print(error, file=sys.stderr)
+    shown = terminal.getvalue()
+    assert shown.endswith(f"{30 * 'too much '}\n")
+    assert "reading" not in shown[shown.index("found") :]
 
 
 @pytest.mark.parametrize(

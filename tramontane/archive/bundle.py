@@ -87,10 +87,8 @@ def write_archive(root: Path, scale: str, out: Path) -> int:
     with _naming(out), folder_beside(out) as folder:
         temporary = folder / out.name
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as bundle:
-            sums = {
-                place: _copy(bundle, place, path, about["created"])
-                for place, path in with_progress(files.items(), "packing files")
-            }
+            with with_progress(files.items(), "packing files") as packed:
+                sums = {place: _copy(bundle, place, path, about["created"]) for place, path in packed}
             sums |= {place: _put(bundle, place, text, about["created"]) for place, text in texts.items()}
             lines = "".join(f"{digest}  {place}\n" for place, digest in sorted(sums.items()))
             _put(bundle, PurePosixPath(CHECKSUMS), lines, about["created"])
@@ -101,11 +99,14 @@ def write_archive(root: Path, scale: str, out: Path) -> int:
 def _check_datasets(root: Path, scale: str) -> None:
     """Refuse a dataset that is not as it was written, or of other records than are there (InputError)."""
     layout, store = Layout(root, scale), Store(root)
-    for own in with_progress(list(manifests(layout)), "checking datasets"):
-        path = layout.dataset(own["name"])
-        if datasets.read(path).attrs.get(datasets.RECORDS) != store.digest(manifest.identities(own)):
-            allowed = f"a dataset of the records that are there; tramontane reproduce --scale {scale} --no-run makes it"
-            raise InputError(path, "", None, allowed, problem="made of other records")
+    with with_progress(list(manifests(layout)), "checking datasets") as checked:
+        for own in checked:
+            path = layout.dataset(own["name"])
+            if datasets.read(path).attrs.get(datasets.RECORDS) != store.digest(manifest.identities(own)):
+                made = f"tramontane reproduce --scale {scale} --no-run makes it"
+                raise InputError(
+                    path, "", None, f"a dataset of the records that are there; {made}", problem="made of other records"
+                )
 
 
 def _cited(root: Path, scale: str) -> list[str]:

@@ -96,8 +96,9 @@ def _verify(bundle: zipfile.ZipFile, file: Path) -> Finding:
         about = _read(bundle, VERSIONS)
         layout = Layout(_ROOT, _matching(_NAME, about["scale"]))
         problems += _lacking(names, [CRATE, CLAIMS, README, str(layout.report), *about.get(NAMED, [])])
-        for name in with_progress(names, "checking datasets"):
-            if PurePosixPath(name).parent == PurePosixPath(layout.manifests.as_posix()):
+        there = [name for name in names if PurePosixPath(name).parent == PurePosixPath(layout.manifests.as_posix())]
+        with with_progress(there, "checking datasets") as checked:
+            for name in checked:
                 own = _read(bundle, name)
                 points = {_matching(_IDENTITY, point["id"]) for point in own["points"] if "id" in point}
                 experiments[name] = None, points
@@ -120,9 +121,8 @@ def _verify(bundle: zipfile.ZipFile, file: Path) -> Finding:
     places = {identity: Store(_ROOT).path(identity).as_posix() for identity in identities}
     records_there = {identity: place for identity, place in places.items() if place in names}
     told = {problem.partition(" ")[0] for problem in problems}
-    looked = {
-        identity: _state(bundle, identity, names, told) for identity in with_progress(identities, "checking records")
-    }
+    with with_progress(identities, "checking records") as asked:
+        looked = {identity: _state(bundle, identity, names, told) for identity in asked}
     problems += [flaw for _, flaws in looked.values() for flaw in flaws]
     if not any(problem.startswith(f"{POINTS.as_posix()}/") for problem in problems):  # else the records are to blame
         states = {identity: state for identity, (state, _) in looked.items()}
@@ -205,15 +205,16 @@ def _checksums(bundle: zipfile.ZipFile, names: Collection[str]) -> Iterator[str]
         listed[match[2]] = match[1]
     for name in sorted(set(names) - listed.keys() - {CHECKSUMS}):
         yield f"{_short(name)} has no checksum"
-    for name, wanted in with_progress(listed.items(), "checking files"):
-        if name not in names:
-            yield f"{_short(name)} is missing"
-            continue
-        try:
-            if _sha256(bundle, name) != wanted:
-                yield f"{_short(name)} has changed"
-        except (zipfile.BadZipFile, zlib.error, EOFError):
-            yield f"{_short(name)} is damaged"
+    with with_progress(listed.items(), "checking files") as checked:
+        for name, wanted in checked:
+            if name not in names:
+                yield f"{_short(name)} is missing"
+                continue
+            try:
+                if _sha256(bundle, name) != wanted:
+                    yield f"{_short(name)} has changed"
+            except (zipfile.BadZipFile, zlib.error, EOFError):
+                yield f"{_short(name)} is damaged"
 
 
 def _state(

@@ -219,10 +219,10 @@ def make_plan(
         loaded = _with_scale(root, scale, loaded)
     revision = _revision()
     printed = printed_times(root)
-    planned = [
-        plan_experiment(experiment, scale, store, revision, printed.get(experiment.name, ()))
-        for experiment in with_progress(loaded, READING)
-    ]
+    with with_progress(loaded, READING) as read:
+        planned = [
+            plan_experiment(experiment, scale, store, revision, printed.get(experiment.name, ())) for experiment in read
+        ]
     points = {identity: point for experiment in planned for identity, point in experiment.points.items()}
     missing = {identity for experiment in planned for identity in experiment.missing}
     changed = {identity: known for experiment in planned for identity, known in experiment.changed.items()}

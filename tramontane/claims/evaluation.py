@@ -74,10 +74,8 @@ def evaluate(root: Path, scale: str, only: Iterable[str] = ()) -> list[Verdict]:
     judgement = claims.load_judgement(root)
     begun = bool(wanted) or campaign.begun()
     asked = [(name, *found) for name, found in known.items() if not wanted or name in wanted]
-    return [
-        _verdict(name, paper, claim, campaign, judgement, begun=begun)
-        for name, paper, claim in with_progress(asked, "checking statements")
-    ]
+    with with_progress(asked, "checking statements") as checked:
+        return [_verdict(name, paper, claim, campaign, judgement, begun=begun) for name, paper, claim in checked]
 
 
 class Campaign:

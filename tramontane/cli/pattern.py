@@ -1,7 +1,8 @@
 """``tramontane pattern``."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,6 +57,7 @@ def from_partition(
     from tramontane.errors import InputError, display_path
     from tramontane.study.patterns import pattern_makers as makers
     from tramontane.support.formatting import percent
+    from tramontane.support.progress_line import clock
 
     _either("--grid", "--icosahedron", grid, icosahedron)
     _either("--parts", "--partition", parts, partition)
@@ -67,10 +69,14 @@ def from_partition(
     if cells_of not in makers.CELLS:
         raise InputError("--cells", "", cells_of, ", ".join(makers.CELLS))
     to_write("--output", output, *(each for each in (grid, partition) if each))
-    cells, pairs = makers.read_grid(grid) if grid else makers.icosahedral(icosahedron or 0, cells_of)
+    with clock("making the grid"):
+        cells, pairs = makers.read_grid(grid) if grid else makers.icosahedral(icosahedron or 0, cells_of)
     if parts and parts > cells:
         raise InputError("--parts", "", parts, f"at most {cells}, the cells of the grid")
-    part = makers.read_partition(partition, cells) if partition else makers.partition(cells, pairs, parts or 0, seed)
+    with clock("partitioning"):
+        part = (
+            makers.read_partition(partition, cells) if partition else makers.partition(cells, pairs, parts or 0, seed)
+        )
     if not (part != part[0]).any():
         raise InputError(partition or "--parts", "", None, "two parts or more", problem="found one part")
     empty = makers.empty_part(part)
@@ -79,10 +85,11 @@ def from_partition(
     sizes = np.bincount(part)
     print(f"{cells} cells; the largest part has {percent(sizes.max() / sizes.mean() - 1)} more", file=sys.stderr)
     if size is None:
-        makers.write(output, makers.domains(cells, pairs, part, width))
+        with clock("writing cells"):
+            makers.write(output, makers.domains(cells, pairs, part, width))
         print(display_path(output))
     else:
-        _write(makers.halo(cells, pairs, part, width, size, messages), output)
+        _write(partial(makers.halo, cells, pairs, part, width, size, messages), output)
 
 
 @pattern.command("elements")
@@ -111,22 +118,25 @@ def elements(
     from tramontane.errors import InputError
     from tramontane.study.patterns import element_makers as makers
     from tramontane.study.patterns import pattern_makers
+    from tramontane.support.progress_line import clock
 
     _either("--cubed-sphere", "--mesh", cubed_sphere, mesh)
     if neighbours not in ("vertices", "edges"):
         raise InputError("--neighbours", "", neighbours, "vertices, edges")
     to_write("--output", output, *([mesh] if mesh else []), Path(partition))
-    corners = makers.cubed_sphere(cubed_sphere) if cubed_sphere else makers.read_corners(mesh or Path())
-    found = makers.connections(corners, mesh or "--cubed-sphere")
+    with clock("making the mesh"):
+        corners = makers.cubed_sphere(cubed_sphere) if cubed_sphere else makers.read_corners(mesh or Path())
+        found = makers.connections(corners, mesh or "--cubed-sphere")
     if partition in ("curve", "metis"):
         if parts is None or parts > found.elements:
             raise InputError("--parts", "", parts, f"2 to {found.elements}, the elements")
         if partition == "curve" and cubed_sphere is None:
             raise InputError("--partition", "", partition, "metis or a file, for a mesh")
-        if partition == "curve" and cubed_sphere:
-            part = makers.even_parts(makers.curve(cubed_sphere, found.edges_only()), parts)
-        else:
-            part = makers.metis(found, parts)
+        with clock("partitioning"):
+            if partition == "curve" and cubed_sphere:
+                part = makers.even_parts(makers.curve(cubed_sphere, found.edges_only()), parts)
+            else:
+                part = makers.metis(found, parts)
     else:
         part = pattern_makers.read_partition(Path(partition), found.elements)
         parts = int(part.max()) + 1
@@ -135,7 +145,7 @@ def elements(
     makers.check_parts(part, parts, f"--partition {partition}")
     if neighbours == "edges":
         found = found.edges_only()
-    _write(makers.messages(found, part, points, size), output)
+    _write(partial(makers.messages, found, part, points, size), output)
 
 
 @pattern.command("from-matrix")
@@ -152,7 +162,7 @@ def from_matrix(
     from tramontane.study.patterns import pattern_makers as makers
 
     to_write("--output", output, matrix)
-    _write(makers.from_matrix(matrix), output)
+    _write(partial(makers.from_matrix, matrix), output)
 
 
 def _either(option: str, other: str, *values: object) -> None:
@@ -165,12 +175,16 @@ def _either(option: str, other: str, *values: object) -> None:
         raise InputError(option, "", None, f"either {option} or {other}", problem=problem)
 
 
-def _write(columns: Mapping[str, Any], output: Path) -> None:
+def _write(made: Callable[[], Mapping[str, Any]], output: Path) -> None:
+    """Make messages, and write and describe them."""
     from tramontane.errors import display_path
     from tramontane.study.patterns import pattern_makers as makers
     from tramontane.support.formatting import plural, size
+    from tramontane.support.progress_line import clock
 
-    makers.write(output, columns)
+    with clock("making messages"):
+        columns = made()
+        makers.write(output, columns)
     print(display_path(output))
     ranks = int(max(columns["source"].max(), columns["target"].max())) + 1
     number, total = len(columns["bytes"]), int(columns["bytes"].sum())

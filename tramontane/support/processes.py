@@ -85,10 +85,12 @@ def on_all_cores(read: Callable[[T], R], things: Sequence[T], what: str) -> list
         with contextlib.suppress(OSError):
             workers = pool(cores, start="fork")
     if workers is None:
-        return [read(thing) for thing in with_progress(things, what)]
+        with with_progress(things, what) as asked:
+            return [read(thing) for thing in asked]
     try:
         waiting = [workers.submit(read, thing) for thing in things]
-        return [each.result() for each in with_progress(waiting, what)]
+        with with_progress(waiting, what) as asked:
+            return [each.result() for each in asked]
     finally:
         workers.shutdown(wait=True, cancel_futures=True)
 

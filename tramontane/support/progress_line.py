@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from tramontane.support.formatting import about_seconds
@@ -25,10 +25,12 @@ def can_change(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def with_progress(things: Collection[T], what: str) -> Iterable[T]:
-    """Return `things`, to go through them with a progress line.
+@contextmanager
+def with_progress(things: Collection[T], what: str) -> Iterator[Iterable[T]]:
+    """Give `things`, to go through them with a progress line.
 
-    On a terminal, standard error shows how many are done and how long the rest takes; the line goes at the end.
+    On a terminal, standard error shows how many are done and how long the rest takes; the line goes at the end of the
+    context, also by an error, whose own line must not come into it.
 
     Parameters
     ----------
@@ -38,11 +40,13 @@ def with_progress(things: Collection[T], what: str) -> Iterable[T]:
         What the loop does, as the line says it.
     """
     if not can_change(sys.stderr):
-        return things
+        yield things
+        return
     from rich.console import Console  # noqa: PLC0415 - slow to import
-    from rich.progress import track  # noqa: PLC0415
+    from rich.progress import Progress  # noqa: PLC0415
 
-    return track(things, what, console=Console(stderr=True), transient=True)
+    with Progress(console=Console(stderr=True), transient=True) as line:
+        yield line.track(things, description=what)
 
 
 def clock(

@@ -19,6 +19,7 @@ from tramontane.study.collectives.collective_calls import (
 from tramontane.study.traces.calls import INITS, Caller, Meeting, Mistake, Tags, meet, plain
 from tramontane.study.traces.operations import Operation, pack
 from tramontane.support.otf2 import PER_SECOND, archive, library, parts_of, quietly
+from tramontane.support.progress_line import with_progress
 
 _NONE = (1 << 32) - 1
 """In the place of a root: there is none."""
@@ -407,16 +408,18 @@ def write(schedule: Any, ranks: int, file: Path, title: str) -> None:
     """
     if schedule.is_graph:
         raise ValueError("workload.kind: found 'trace', allowed: any other in OTF2; a trace can be written as GOAL")
-    for rank in range(ranks):
-        schedule.goal(rank)  # refuses what a graph of operations can't say
+    with with_progress(range(ranks), "checking ranks") as checked:
+        for rank in checked:
+            schedule.goal(rank)  # refuses what a graph of operations can't say
     with archive(file, list(range(ranks)), title) as out:
         types, paradigm = out.otf2.GroupType, out.otf2.Paradigm.MPI
         locations = tuple(out.locations[rank] for rank in range(ranks))
         out.definitions.group("MPI", types.COMM_LOCATIONS, paradigm=paradigm, members=locations)
         group = out.definitions.group("all ranks", types.COMM_GROUP, paradigm=paradigm, members=locations)
         world = out.definitions.comm("MPI_COMM_WORLD", group=group)
-        for rank in range(ranks):
-            _write_rank(out, schedule, rank, world)
+        with with_progress(range(ranks), "writing ranks") as written:
+            for rank in written:
+                _write_rank(out, schedule, rank, world)
 
 
 def _write_rank(out: Any, schedule: Any, rank: int, world: Any) -> None:

@@ -18,6 +18,7 @@ from tramontane.study.collectives.collective_calls import DEFAULT_ALGORITHMS, Al
 from tramontane.study.traces import mpi_traces, otf2_traces
 from tramontane.support import otf2
 from tramontane.support.files import write_atomically
+from tramontane.support.progress_line import with_progress
 
 WHAT = "a trace in GOAL, text or binary, the anchor file of one in OTF2 (.otf2), or the folder of tramontane trace"
 WITH_COLLECTIVES = "with a folder of tramontane trace, or OTF2 (collectives are messages in GOAL)"
@@ -148,6 +149,7 @@ def write_goal(schedule: Any, ranks: int, file: Path) -> None:
     ValueError
         For what a graph of operations can't say; nothing is written then.
     """
-    texts = (schedule.goal(rank) for rank in range(ranks))
-    first = next(texts)
-    write_atomically(file, itertools.chain([f"num_ranks {ranks}\n{first}"], texts))
+    with with_progress(range(ranks), "writing ranks") as written:
+        texts = (schedule.goal(rank) for rank in written)
+        first = next(texts)
+        write_atomically(file, itertools.chain([f"num_ranks {ranks}\n{first}"], texts))
