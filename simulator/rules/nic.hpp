@@ -283,11 +283,11 @@ TRAMONTANE_RULE void NodeRules<Engine, Switches>::inject(Node& node, std::uint32
     packet.due = std::max(packet.due, node.busy_until) + p.injection_latency + packet.bytes * p.least_slot;
     const Ticks leaves = std::max(node.busy_until, now);
     node.busy_until = leaves + packet.bytes * p.injection_slot;
-    if (injections_) [[unlikely]]
-        count_passage(engine_.link_use, injections_[nic], leaves, node.busy_until, packet.bytes);
     packet.spacing = static_cast<std::uint32_t>(p.injection_slot);
     node.nic.give(engine_.credits, leaves, packet.bytes);
     engine_.schedule(leaves + p.injection_latency, switch_of(nic), event_code(EventKind::head_arrival), index);
+    if (injections_) [[unlikely]]
+        count_passage(engine_.link_use, injections_[nic], leaves, node.busy_until, packet.bytes);
 }
 
 template <class Engine, class Switches>

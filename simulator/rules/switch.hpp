@@ -139,6 +139,7 @@ public:
     void each_meter(F&& f) const {
         for (SwitchId at = 0; counted_ && at < engine_.switches; ++at) {
             for (Port port = 0; switches_[at] != nullptr && port < topology_.ports(); ++port) {
+                prefetch_line(&meter(at, static_cast<Port>(port + 8)));  // behind the last one, whatever is there
                 f(at, port, meter(at, port));
             }
         }
@@ -324,12 +325,8 @@ protected:
         const LinkRate& rate = differ ? this->rate(at, packet.port) : engine_.parameters.link;
         const Passage passage = server.book(engine_.gaps, rate.slot, now, packet.bytes, packet.spacing);
         check_step(passage.tail_leaves - now);
-        packet.spacing = passage.spacing(packet.bytes, rate.slot);
-        if (counted_) [[unlikely]] {
-            LinkMeter& meter = static_cast<CountedLink&>(server).meter;
-            count_passage(engine_.link_use, meter, passage.head_leaves, passage.tail_leaves, packet.bytes);
-        }
-
+        const std::uint32_t bytes = packet.bytes;
+        packet.spacing = passage.spacing(bytes, rate.slot);
         if (passage.head_leaves == now && output.before.waiting.empty()) {
             output.before.add(packet.bytes);  // its space in the output buffer is free again at once
         } else {
@@ -351,6 +348,10 @@ protected:
             packet.upstream_channel = packet.channel;
             if (server.next == unknown) server.next = topology_.neighbour(at, packet.port);
             engine_.send(passage.head_leaves + rate.latency, server.next, event_code(EventKind::head_arrival), item);
+        }
+        if (counted_) [[unlikely]] {
+            LinkMeter& meter = static_cast<CountedLink&>(server).meter;
+            count_passage(engine_.link_use, meter, passage.head_leaves, passage.tail_leaves, bytes);
         }
     }
 
