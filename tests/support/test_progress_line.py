@@ -1,12 +1,16 @@
 """The line that says how far something is."""
 
 import io
+import itertools
 import sys
+import threading
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import pytest
-from rich.progress import Progress
 
+from tramontane.support import progress_line
 from tramontane.support.progress_line import Pace, clock, with_progress
 
 
@@ -39,6 +43,38 @@ def test_a_terminal_says_what_is_done_and_a_log_nothing(monkeypatch: pytest.Monk
             assert len(list(read)) == 4
     assert "reading experiments" in terminal.getvalue()
     assert log.getvalue() == ""
+
+
+LINES: list[Callable[[], AbstractContextManager[object]]] = [
+    lambda: clock("simulating"),
+    lambda: with_progress(range(4), "reading"),
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_no_thread_is_left(monkeypatch: pytest.MonkeyPatch, line: Callable[[], AbstractContextManager[object]]) -> None:
+    """Processes that have several are not forked."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    there = threading.active_count()
+    with line():
+        assert threading.active_count() == there + 1
+    assert threading.active_count() == there
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_stands_still_where_no_thread_is_granted(
+    monkeypatch: pytest.MonkeyPatch, line: Callable[[], AbstractContextManager[object]]
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with line():
+        pass
+    assert "simulating" in terminal.getvalue() or "reading" in terminal.getvalue()
 
 
 def test_an_error_has_its_line_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,11 +116,11 @@ def test_a_clock_says_how_long_something_lasts_and_is_expected_to(
 def test_a_clock_says_which_part_is_done_and_how_long_the_rest_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    parts = iter(range(1, 100))
-    with clock("simulating", 300.0, lambda: next(parts) / 100) as line:
-        assert isinstance(line, Progress)
-        time.sleep(0.01)
-        line.refresh()
+    parts = itertools.chain(range(1, 99), itertools.repeat(99))
+    monkeypatch.setattr(progress_line, "EVERY", 0.01)
+    with clock("simulating", 300.0, lambda: next(parts) / 100):
+        while " left" not in terminal.getvalue():
+            time.sleep(0.01)
     assert "of about 5 min" in terminal.getvalue()
     assert " %, " in terminal.getvalue()
     assert " left" in terminal.getvalue()

@@ -2,19 +2,23 @@
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from tramontane.support.formatting import about_seconds
 
 if TYPE_CHECKING:
-    from rich.progress import Task
+    from rich.progress import Progress, Task
 
 T = TypeVar("T")
 
 SOON = 1.0
 """What is expected to last less than this has no clock [s]."""
+
+EVERY = 0.1
+"""Time between two looks at how far it is [s]."""
 
 MOST = 0.99
 """Part that is said to be done of what has not ended, where parts are estimated."""
@@ -45,8 +49,16 @@ def with_progress(things: Collection[T], what: str) -> Iterator[Iterable[T]]:
     from rich.console import Console  # noqa: PLC0415 - slow to import
     from rich.progress import Progress  # noqa: PLC0415
 
-    with Progress(console=Console(stderr=True), transient=True) as line:
-        yield line.track(things, description=what)
+    line = Progress(console=Console(stderr=True), transient=True, auto_refresh=False)
+    task = line.add_task(what, total=len(things))
+
+    def each() -> Iterator[T]:
+        for thing in things:
+            yield thing
+            line.advance(task)
+
+    with _shown(line):
+        yield each()
 
 
 def clock(
@@ -79,9 +91,32 @@ def clock(
         def render(self, task: "Task") -> Text:
             return Text(pace.rest(share() if share else 0.0, task.elapsed or 0.0) or about)
 
-    line = Progress(SpinnerColumn(), what, TimeElapsedColumn(), Rest(""), console=Console(stderr=True), transient=True)
+    columns = SpinnerColumn(), what, TimeElapsedColumn(), Rest("")
+    line = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
     line.add_task(what)
-    return line
+    return _shown(line)
+
+
+@contextmanager
+def _shown(line: "Progress") -> Iterator[None]:
+    """Show a line in a context, and leave no thread behind: what comes next may fork."""
+    ended = threading.Event()
+
+    def refresh() -> None:
+        while not ended.wait(EVERY):
+            line.refresh()
+
+    thread = threading.Thread(target=refresh, daemon=True)
+    with line:
+        line.refresh()
+        with suppress(RuntimeError):  # where the system grants no thread, the line stands still
+            thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            if thread.is_alive():
+                thread.join()
 
 
 class Pace:
