@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,24 @@ def trace(folder: Path, text: str, **more: Any) -> dict[str, Any]:
 
 def run(workload: dict[str, Any], ranks: int = 2, net: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     return Simulator().run(Point.model_validate({"ranks": ranks, "workload": workload, "machine": net or PAIR, **more}))
+
+
+@pytest.mark.parametrize("long", [True, False])
+def test_a_trace_that_takes_long_is_read_with_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: bool
+) -> None:
+    told: list[str] = []
+
+    def clock(what: str) -> AbstractContextManager[None]:
+        told.append(what)
+        return nullcontext()
+
+    file = tmp_path / "two.goal"
+    file.write_text("num_ranks 2\nrank 0 { calc 1 }\nrank 1 { calc 1 }\n")
+    monkeypatch.setattr(traces, "clock", clock)
+    monkeypatch.setattr(traces, "LONG", file.stat().st_size + (0 if long else 1))
+    traces.pack(file)
+    assert told == ["reading two.goal"] * long
 
 
 CALLS = schedules.words("halo", "calls")

@@ -77,6 +77,17 @@ def test_a_line_stands_still_where_no_thread_is_granted(
     assert "simulating" in terminal.getvalue() or "reading" in terminal.getvalue()
 
 
+def test_one_line_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with with_progress(range(2), "estimating") as estimated:
+        for _ in estimated:
+            with clock("reading"), with_progress(range(2), "checking") as checked:
+                assert list(checked) == [0, 1]
+    assert "estimating" in terminal.getvalue()
+    assert not any(other in terminal.getvalue() for other in ("reading", "checking"))
+
+
 def test_an_error_has_its_line_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long it is."""
     monkeypatch.setenv("TERM", "xterm")

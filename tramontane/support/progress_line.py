@@ -43,7 +43,7 @@ def with_progress(things: Collection[T], what: str) -> Iterator[Iterable[T]]:
     what : str
         What the loop does, as the line says it.
     """
-    if not can_change(sys.stderr):
+    if not _is_free():
         yield things
         return
     from rich.console import Console  # noqa: PLC0415 - slow to import
@@ -78,7 +78,7 @@ def clock(
         Says which part of it is done, 0 ... 1, where that can be told, or 0 as long as it can't. Then the line says
         that, and how long the rest takes at the pace so far.
     """
-    if (expected is not None and expected < SOON) or not can_change(sys.stderr):
+    if (expected is not None and expected < SOON) or not _is_free():
         return nullcontext()
     from rich.console import Console  # noqa: PLC0415 - slow to import
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
@@ -95,6 +95,11 @@ def clock(
     line = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
     line.add_task(what)
     return _shown(line)
+
+
+def _is_free() -> bool:
+    """Return whether a line may be shown: on a terminal, where no other one is, which stands for standard error."""
+    return can_change(sys.stderr) and type(sys.stderr).__name__ != "FileProxy"
 
 
 @contextmanager

@@ -8,6 +8,7 @@ in :mod:`tramontane.study.traces.otf2_traces`, and our own traces of MPI program
 import itertools
 import struct
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,9 +19,11 @@ from tramontane.study.collectives.collective_calls import DEFAULT_ALGORITHMS, Al
 from tramontane.study.traces import mpi_traces, otf2_traces
 from tramontane.support import otf2
 from tramontane.support.files import write_atomically
-from tramontane.support.progress_line import with_progress
+from tramontane.support.progress_line import clock, with_progress
 
 WHAT = "a trace in GOAL, text or binary, the anchor file of one in OTF2 (.otf2), or the folder of tramontane trace"
+LONG = 50_000_000
+"""Files of so many bytes take a second or so to read."""
 WITH_COLLECTIVES = "with a folder of tramontane trace, or OTF2 (collectives are messages in GOAL)"
 _HEADER = struct.Struct("<8x8q")
 _T = TypeVar("_T")
@@ -88,19 +91,27 @@ def _goal(path: Path) -> memoryview:
 def _packed(path: Path, ours: Callable[[], _T], archive: Callable[[], _T], goal: Callable[[], _T]) -> _T:
     """Return what is read of a trace by what reads its form (InputError)."""
     try:
-        if mpi_traces.is_trace(path):
-            return ours()
-        if path.stat().st_size == 0:
-            raise InputError(path, "", None, WHAT, problem="found nothing")
-        if mpi_traces.is_part(path):
-            raise InputError(path, "", None, "the folder that it lies in", problem="found the trace of one rank")
-        return goal() if is_goal(path) else archive()
+        with clock(f"reading {path.name}") if _size(path) >= LONG else nullcontext():
+            if mpi_traces.is_trace(path):
+                return ours()
+            if path.stat().st_size == 0:
+                raise InputError(path, "", None, WHAT, problem="found nothing")
+            if mpi_traces.is_part(path):
+                raise InputError(path, "", None, "the folder that it lies in", problem="found the trace of one rank")
+            return goal() if is_goal(path) else archive()
     except OSError as error:
         raise InputError(error.filename or path, "", None, WHAT, problem=why_unread(error)) from None
     except ValueError as error:
         if (line := InputError.of_line(path, error)) is None:
             raise
         raise line from None
+
+
+def _size(path: Path) -> int:
+    """Return the size of a trace's files [B]; those of an OTF2 archive lie in a folder beside its anchor file."""
+    folder = path if path.is_dir() else path.with_suffix("") if path.suffix == otf2.SUFFIX else None
+    beside = sum(each.lstat().st_size for each in folder.iterdir()) if folder is not None and folder.is_dir() else 0
+    return path.stat().st_size + beside
 
 
 @dataclass(frozen=True)
