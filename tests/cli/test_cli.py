@@ -367,11 +367,9 @@ def test_a_terminal_is_told_how_long_a_point_is_expected_to_take(
     from tramontane.substrates import single
 
     clocks: list[tuple[str, float]] = []
-    shares: list[Callable[[], float]] = []
 
-    def clock(what: str, expected: float, share: Callable[[], float]) -> contextlib.AbstractContextManager[None]:
+    def clock(what: str, expected: float, _: object) -> contextlib.AbstractContextManager[None]:
         clocks.append((what, expected))
-        shares.append(share)
         return contextlib.nullcontext()
 
     monkeypatch.setattr(single, "can_change", lambda _: terminal)
